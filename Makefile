@@ -70,7 +70,8 @@ MERMAID_SHA512 := 57a2b70bc101744b0f1595d228c25eea9a50384371b87011afd1af1d7e2187
 	cd .mermaid && tar -xzf $(MERMAID).tgz --strip-components 2 package/dist/mermaid.min.js
 	rm .mermaid/$(MERMAID).tgz
 
-# The jars of Delta, which are not Python packages; needs Maven.
+# The jars of Delta, Kafka's connector and Avro, which are not Python packages; needs Maven. Two
+# artifacts are older than Spark, since not every registry has theirs.
 jars: .jars/pom.xml
 
 .jars/pom.xml: jars/pom.xml
@@ -78,6 +79,8 @@ jars: .jars/pom.xml
 	mvn --quiet --batch-mode --file jars/pom.xml dependency:copy-dependencies \
 	    -DexcludeTransitive=true -DoutputDirectory=$(CURDIR)/.jars
 	cp jars/pom.xml .jars/pom.xml
+	@echo 'jars: spark-token-provider-kafka-0-10 is 4.1.0-preview1 and spark-avro is 4.1.1, not 4.2.0 as Spark:'
+	@echo 'not every registry has 4.2.0 of these two, and the older ones work with Spark 4.2.0 (jars/pom.xml).'
 
 # A Kafka server for tests and benchmarks.
 kafka: .kafka/pom.xml

@@ -1,4 +1,4 @@
-"""Benchmarks run as people run them, with sizes divided."""
+"""Runner of benchmarks from the command line, with sizes divided."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["measure"]
 
 
 def measure(name: str, shrink: dict[str, str], *only: str) -> dict[str, float]:
-    """What the command prints for programs, in a process of its own."""
-    asked = ["--only", *only] if only else []
+    """Run a benchmark in a process of its own and return the numbers of its last line."""
+    only_arguments = ["--only", *only] if only else []
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", name, *asked],
+        [sys.executable, "-m", "benchmarks", name, *only_arguments],
         cwd=ROOT,
         env={**os.environ, **shrink},
         capture_output=True,

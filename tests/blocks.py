@@ -1,4 +1,4 @@
-"""Fenced blocks of pages, and the commands in them."""
+"""Fenced blocks of documentation pages, and the commands in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGES = [
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: the line number of its opening fence, what the fence says, and its text."""
+    """A fenced block: the line number and the info string of its opening fence, and its text."""
 
     line: int
     info: str
@@ -30,7 +30,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a console block: its line number, and what the page shows that it prints."""
+    """A command of a console block: its line number, its text, and the output on the page."""
 
     line: int
     text: str
@@ -38,7 +38,7 @@ class Command:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The blocks of a page, in order."""
+    """Iterate over the blocks of a page, in order."""
     fence, info, opened, body = "", "", 0, []
     for number, text in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
         stripped = text.strip()
@@ -55,7 +55,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def commands(block: Block) -> Iterator[Command]:
-    """The commands of a console block; a `\\` at the end of a line goes on below."""
+    """Iterate over the commands of a console block; a `\\` at the end of a line continues one."""
     lines = list(enumerate(block.text.splitlines(), start=block.line + 1))
     while lines:
         number, text = lines.pop(0)

@@ -1,8 +1,8 @@
-"""Loads the classes that Spark's sessions of tests load, for Java to keep: `make integration`.
+"""Script that loads the classes of Spark sessions into an archive of Java: `make integration`.
 
 A process that starts Spark spends a third of its time on reading and checking the same classes.
-Java keeps them in a file when it ends if told so, and later ones take them from there, if it is the
-same Java with the same jars; else it is as if there was no such file.
+Java can write them to a file when it ends. Later processes load them from this file if they run the
+same Java with the same jars; otherwise Java ignores the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def load(folder: Path) -> None:
-    """Tables, text, workers and a stream, as small as they can be."""
+    """Run a small job with each feature that tests use: tables, text, workers and a stream."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()

@@ -1,11 +1,10 @@
-"""How many random cases the property tests try, and the Spark session of all tests that need one.
+"""Hypothesis profiles of the property tests, and the Spark session that all tests share.
 
 HYPOTHESIS_PROFILE is default, ci or nightly: `default` and `ci` try the same cases every time, so
-that a red run is due to the change at hand; `nightly` searches. None has a deadline: the machines
-that run this are shared. With COVEY_TEST_REMOTE=local[2,4] the session is one of Spark Connect.
-
-Where several processes share the tests on Spark (`--dist loadfile`), each has a session of its own;
-those of tests/stream are run by one process, since they share a Kafka server and a stream.
+that a failure is due to the change under test; `nightly` draws new ones. No profile has a deadline,
+because test machines are shared. With COVEY_TEST_REMOTE=local[2,4] the session uses Spark Connect.
+If several processes share the tests on Spark (`--dist loadfile`), each has a session of its own;
+one process runs all tests of tests/stream, since they share a Kafka server and a stream.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Share out tests by file, but keep those of one Kafka server together."""
+    """Distribute tests by file, but run all tests of the Kafka server in one process."""
     from xdist.scheduler import LoadFileScheduling
 
     class FilesOrServer(LoadFileScheduling):
@@ -51,7 +50,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Two cores, and tasks that are tried again: plain `local[2]` would not."""
+    """Yield a session with two cores that retries failed tasks: plain `local[2]` does not retry."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession

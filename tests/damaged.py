@@ -1,4 +1,4 @@
-"""Files whose damage shows only when their rows are read."""
+"""Parquet files whose damage shows only when their rows are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["write_damaged_parquet"]
 
 
 def write_damaged_parquet(path: Path) -> None:
-    """Write numbers `n` in Parquet, of which the schema can be read and the rows cannot."""
+    """Write a Parquet file of a column `n` with a readable schema and unreadable rows."""
     numbers = np.random.default_rng(1).integers(0, 1 << 60, 10_000)
     pq.write_table(pa.table({"n": numbers}), path)
     content = bytearray(path.read_bytes())

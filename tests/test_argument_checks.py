@@ -1,4 +1,4 @@
-"""Wrong arguments of public functions: an error of covey's that names the argument."""
+"""Wrong arguments of public functions raise an error of covey that names the argument."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ def test_a_wrong_argument_is_named_by_an_error_of_covey(
     assert len(str(caught.value)) < 500
 
 
-def test_a_huge_number_is_a_limit_as_any_other() -> None:
+def test_a_huge_number_is_valid_as_a_limit() -> None:
     assert greedy(Problem(TREE, SUBSCRIBERS, max_delay=2**70, max_load=10**400)).verify().is_valid
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_numbers_are_accepted_as_numbers() -> None:
     assert render(REGIONS, np.int32(0))  # type: ignore[arg-type]
     assert ReductionLimits(np.int64(3), np.float32(0.5)).max_subtractions == 3  # type: ignore[arg-type]
 
@@ -141,20 +141,20 @@ def test_a_checked_function_keeps_its_name_its_examples_and_its_errors() -> None
         return 2 * number
 
     assert (double.__name__, double.__doc__) == ("double", "Return twice a number.")
-    assert double.__globals__ is globals()  # without which doctest leaves its examples out
+    assert double.__globals__ is globals()  # otherwise doctest would skip its examples
     with pytest.raises(StreamError, match="double: number must be a whole number, got 'x'"):
         double("x")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'nmber'"):
         double(nmber=3)  # type: ignore[call-arg]
 
 
-def test_a_place_that_is_not_there_is_a_path_as_well(tmp_path: Path) -> None:
+def test_check_local_path_accepts_paths_that_do_not_exist(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "nothing", tmp_path / "file" / "below", tmp_path):
         check_local_path("a folder", path)
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_an_error_names_the_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CoveyError, match="file"):
         Store.create(tmp_path / "file" / "store", SPACE)
@@ -187,10 +187,10 @@ _CALL = check_arguments(lambda: None).__code__
 
 def _iter_owners(module: ModuleType) -> Iterator[object]:
     yield module
-    yield from (one for one in vars(module).values() if isinstance(one, type))
+    yield from (class_ for class_ in vars(module).values() if isinstance(class_, type))
 
 
-def test_checks_need_no_heavy_library() -> None:
+def test_argument_checks_import_no_heavy_library() -> None:
     names = {"numpy", "pyspark", "pyarrow"}
     code = f"import sys, covey._argument_checks; print({names} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"

@@ -1,4 +1,4 @@
-"""The attack finds nothing, on a small part of what it tries."""
+"""The benchmark `attack` reports no error, on a small part of its cases."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests import benchmarked
 
 
 @pytest.mark.nightly
-def test_every_key_is_measured_and_nothing_is_wrong():
+def test_every_key_is_measured_and_no_attack_succeeds():
     measured = benchmarked.measure("attack", {SHRINK: "50"})
     assert measured.keys() == KEYS.keys()
     wrong = [key for key in KEYS if key.endswith(("disturbed", "effects", "wrong", "failed"))]
@@ -17,7 +17,7 @@ def test_every_key_is_measured_and_nothing_is_wrong():
     )
 
 
-def test_divided_sizes_are_never_published(monkeypatch):
+def test_divided_sizes_are_refused_in_a_full_run(monkeypatch):
     monkeypatch.setenv(SHRINK, "1000")
     with pytest.raises(SystemExit, match=SHRINK):
         run(frozenset(KEYS), full=True)

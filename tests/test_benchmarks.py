@@ -1,4 +1,4 @@
-"""The frame of the benchmarks: what a person and a program see of a run."""
+"""Command line of the benchmarks: printed tables, JSON, stored results and progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(only, full):
 
 @pytest.fixture
 def sample(tmp_path, monkeypatch):
-    """A package of benchmarks that also holds `two-keys`, and a helper that is none."""
+    """Yield the name of a sample benchmark in a package that also holds a helper module."""
     (tmp_path / "two_keys.py").write_text(SAMPLE)
     (tmp_path / "helper.py").write_text("raise RuntimeError('a list must not import')\n")
     monkeypatch.setattr(benchmarks, "__path__", [*benchmarks.__path__, str(tmp_path)])
@@ -38,7 +38,7 @@ def sample(tmp_path, monkeypatch):
     sys.modules.pop("benchmarks.two_keys", None)
 
 
-def test_unknown_name_is_one_line_and_exit_2():
+def test_an_unknown_name_prints_one_line_and_exits_with_2():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "no-such-thing"],
         cwd=ROOT,
@@ -51,14 +51,14 @@ def test_unknown_name_is_one_line_and_exit_2():
     assert "no-such-thing" in done.stderr
 
 
-def test_unknown_key_lists_the_valid_ones(sample, capsys):
+def test_an_unknown_key_lists_the_valid_keys(sample, capsys):
     assert main([sample, "--only", "sum", "product"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == "unknown key of two-keys: product (valid: sum, word)\n"
 
 
-def test_without_a_name_lists_benchmarks_and_not_helpers(sample, capsys):
+def test_a_call_without_a_name_lists_benchmarks_but_not_helpers(sample, capsys):
     assert main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(maxsplit=1)[1] for line in lines if line.startswith(f"{sample} ")] == [
@@ -67,7 +67,7 @@ def test_without_a_name_lists_benchmarks_and_not_helpers(sample, capsys):
     assert not any(line.startswith(("helper", "harness")) for line in lines)
 
 
-def test_table_for_people_then_json_on_the_last_line(sample, capsys, tmp_path):
+def test_a_run_prints_a_table_and_json_on_the_last_line(sample, capsys, tmp_path):
     assert main([sample], results=tmp_path / "results") == 0
     *table, last = capsys.readouterr().out.splitlines()
     assert table == ["sum      45  of the first numbers", "word  covey  that never changes"]
@@ -75,26 +75,26 @@ def test_table_for_people_then_json_on_the_last_line(sample, capsys, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-def test_only_keeps_the_asked_keys(sample, capsys):
+def test_only_measures_the_requested_keys(sample, capsys):
     assert main([sample, "--only", "word"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"word": "covey"}
 
 
-def test_full_run_is_kept_with_its_commit_and_date(sample, tmp_path):
+def test_a_full_run_is_stored_with_its_commit_and_date(sample, tmp_path):
     assert main([sample, "--full"], results=tmp_path) == 0
     record = json.loads((tmp_path / "two-keys.json").read_text())
     assert record["results"] == {"sum": 4950, "word": "covey"}
     assert record.keys() == {"name", "commit", "dirty", "date", "results"}
 
 
-def test_full_run_of_some_keys_does_not_replace_a_whole_one(sample, tmp_path):
+def test_a_full_run_of_few_keys_does_not_replace_a_complete_one(sample, tmp_path):
     main([sample, "--full"], results=tmp_path)
     whole = (tmp_path / "two-keys.json").read_text()
     main([sample, "--full", "--only", "sum"], results=tmp_path)
     assert (tmp_path / "two-keys.json").read_text() == whole
 
 
-def test_a_result_that_was_never_declared_is_refused(tmp_path):
+def test_an_undeclared_result_is_refused(tmp_path):
     class Undeclared:
         KEYS = {"known": "declared"}  # noqa: RUF012
 
@@ -105,7 +105,7 @@ def test_a_result_that_was_never_declared_is_refused(tmp_path):
         harness.measure("odd", Undeclared(), frozenset({"known"}), full=False, results=tmp_path)
 
 
-def test_interleaved_takes_turns_and_gives_medians(monkeypatch):
+def test_interleaved_alternates_functions_and_returns_medians(monkeypatch):
     clock = iter([0, 1, 10, 15, 20, 90, 100, 103, 200, 202, 300, 307])
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
     order = []
@@ -116,7 +116,7 @@ def test_interleaved_takes_turns_and_gives_medians(monkeypatch):
     assert medians == {"first": 2, "second": 7}  # of 1, 3, 2 and of 5, 70, 7
 
 
-def test_progress_goes_to_stderr_with_the_time_left(monkeypatch, capsys):
+def test_progress_prints_the_remaining_time_to_stderr(monkeypatch, capsys):
     clock = iter([0.0, 10.0, 40.0])
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
     for done in (0, 1, 4):

@@ -1,6 +1,6 @@
-"""Commands that the documentation shows exist, with the options and keys that they are given.
+"""Commands shown in the documentation exist, with their options and keys.
 
-Commands of `covey` are run by `test_docs.py`; others take too long or change the machine.
+`test_docs.py` runs the commands of `covey`; others take too long or change the machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def test_a_command_in_a_block_exists(command: str) -> None:
 
 @pytest.mark.parametrize("command", INLINE)
 def test_a_command_in_a_sentence_exists(command: str) -> None:
-    if "…" not in command and not re.search(r"\b[A-Z]+\b", command):  # NAME, KEY
+    # placeholders such as NAME or KEY
+    if "…" not in command and not re.search(r"\b[A-Z]+\b", command):
         check(command)
 
 
@@ -56,19 +57,19 @@ def test_a_command_in_a_sentence_exists(command: str) -> None:
         "rm -rf /",
     ],
 )
-def test_what_does_not_exist_is_noticed(command: str) -> None:
+def test_a_command_that_does_not_exist_is_noticed(command: str) -> None:
     with pytest.raises(pytest.fail.Exception):
         check(command)
 
 
 def check(command: str) -> None:
-    """Fail unless what the command names is there."""
+    """Fail unless the program, target, option or key that the command names exists."""
     words = shlex.split(command, comments=True)
     while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
         del words[0]
     known = CHECKS.get(words[0].removeprefix(".venv/bin/"))
     if known is None:
-        pytest.fail(f"nothing here knows how to check {words[0]!r}")
+        pytest.fail(f"no check is defined for the program {words[0]!r}")
     known(words[1:])
 
 
@@ -86,11 +87,11 @@ def python(words: list[str]) -> None:
         case ["-m", "pytest", *rest]:
             for word in rest:
                 if not word.startswith("-") and not (ROOT / word).exists():
-                    pytest.fail(f"there is no {word!r}")
+                    pytest.fail(f"path {word!r} does not exist")
         case ["examples/flights.py", *rest]:
             flights(rest)
         case _:
-            pytest.fail(f"nothing here knows how to check python {shlex.join(words)}")
+            pytest.fail(f"no check is defined for python {shlex.join(words)}")
 
 
 def benchmark(words: list[str]) -> None:
@@ -98,11 +99,11 @@ def benchmark(words: list[str]) -> None:
     if not names:
         return
     if names[0] not in harness.discover():
-        pytest.fail(f"there is no benchmark {names[0]!r}")
+        pytest.fail(f"benchmark {names[0]!r} does not exist")
     if "--only" in words:
         missing = set(names[1:]) - harness.load(names[0]).KEYS.keys()
         if missing:
-            pytest.fail(f"benchmark {names[0]!r} has no {missing}")
+            pytest.fail(f"benchmark {names[0]!r} has no keys {missing}")
 
 
 def flights(words: list[str]) -> None:
@@ -111,7 +112,7 @@ def flights(words: list[str]) -> None:
     try:
         parser().parse_args(words)
     except SystemExit:
-        pytest.fail(f"the example does not take {words}")
+        pytest.fail(f"examples/flights.py does not accept {words}")
 
 
 def pip(words: list[str]) -> None:
@@ -120,9 +121,9 @@ def pip(words: list[str]) -> None:
         if "[" in word:
             name, _, extras = word.rstrip("]").partition("[")
             if name not in (".", project["name"]):
-                pytest.fail(f"{name!r} is not this project")
+                pytest.fail(f"{name!r} is not the name of this project")
             for extra in set(extras.split(",")) - project["optional-dependencies"].keys():
-                pytest.fail(f"there is no extra {extra!r}")
+                pytest.fail(f"extra {extra!r} does not exist")
 
 
 def pyspark(words: list[str]) -> None:
@@ -131,7 +132,7 @@ def pyspark(words: list[str]) -> None:
 
 
 def covey(words: list[str]) -> None:
-    """Run by `test_docs.py`."""
+    """Accept every command: `test_docs.py` runs them."""
 
 
 def ci(words: list[str]) -> None:

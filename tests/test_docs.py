@@ -1,10 +1,10 @@
-"""The documentation runs: every Python block of README.md and docs/ is executed, in order.
+"""Every Python block of README.md and docs/ runs, in order, and prints what the page shows.
 
-Blocks of one page share a namespace and a folder, as a reader would type them. What a block prints
-is compared where a block `text printed` follows it; commands of `covey` are run where they stand,
-and print the lines that the page shows, but for times. A fence that says `python no-run` is left
-alone, and so is every other language; what other commands name is looked up by `test_commands.py`.
-Pages that use Spark are integration tests.
+Blocks of one page share a namespace and a folder, as if a reader typed them. Output is compared if
+a block `text printed` follows. Commands of `covey` are run at their position in the page and must
+print the lines that the page shows, except times. Blocks with the fence `python no-run` and blocks
+of other languages are skipped; `test_commands.py` checks that other commands exist. Pages that use
+Spark are integration tests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TELLS_EXIT_CODE = '; echo "exit code $?"'
 
 
 def uses_spark(page: Path) -> bool:
-    """Whether the page needs Spark to run: it names it, or calls covey's command line."""
+    """Return True if the page needs Spark: it names it, or calls covey's command line."""
     return any(
         (block.info == "python" and ("pyspark" in block.text or "covey.spark" in block.text))
         or (block.info == "console" and "$ covey " in block.text)
@@ -37,18 +37,18 @@ def uses_spark(page: Path) -> bool:
     )
 
 
-def named(page: Path) -> str:
+def page_name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if not uses_spark(p)], ids=named)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # what an example writes does not stay in the clone
+@pytest.mark.parametrize("page", [p for p in PAGES if not uses_spark(p)], ids=page_name)
+def test_python_blocks_of_pages_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # files of examples must not stay in the clone
     run_blocks(page)
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("page", [p for p in PAGES if uses_spark(p)], ids=named)
+@pytest.mark.parametrize("page", [p for p in PAGES if uses_spark(p)], ids=page_name)
 def test_pages_on_spark_run(page, tmp_path, monkeypatch, spark):
     if page.name == "flights.md" and "COVEY_TEST_REMOTE" in os.environ:
         pytest.skip("the example makes a session of its own, with a context")
@@ -70,14 +70,14 @@ def test_a_failing_block_is_named_by_file_and_line(tmp_path):
         run_blocks(page)
 
 
-def test_an_open_fence_is_named(tmp_path):
+def test_an_open_fence_is_reported_by_file_and_line(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("text\n\n```python\nx = 1\n")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:3: .*never closed"):
         run_blocks(page)
 
 
-def test_what_is_printed_is_compared(tmp_path):
+def test_printed_output_is_compared_with_the_page(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint('yes ')\n```\n\n```text printed\nyes\n```\n")
     run_blocks(page)
@@ -86,7 +86,7 @@ def test_what_is_printed_is_compared(tmp_path):
         run_blocks(page)
 
 
-def test_a_failing_command_is_named(tmp_path):
+def test_a_failing_command_is_reported_by_file_and_line(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```console\n$ covey no-such-command\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: covey no-such-command"):
@@ -94,7 +94,7 @@ def test_a_failing_command_is_named(tmp_path):
 
 
 def run_blocks(page: Path) -> None:
-    """Execute the page's blocks; a failure is reported at its line of the page."""
+    """Execute the blocks of a page; report a failure at its line of the page."""
     linecache.checkcache(str(page))
     namespace: dict[str, object] = {"__name__": "__main__"}
     printed = ""
@@ -109,21 +109,21 @@ def run_blocks(page: Path) -> None:
 
 
 def run_python(page: Path, block: Block, namespace: dict[str, object]) -> str:
-    """Execute a block and return what it printed."""
+    """Execute a block and return its printed output."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
-            # Padded with empty lines, so that tracebacks count in lines of the page.
+            # Padded with empty lines, so that line numbers in tracebacks are those of the page.
             exec(compile("\n" * block.line + block.text, str(page), "exec"), namespace)
         except Exception as error:
             at = failing_line(error, page) or block.line
             shown = "".join(traceback.format_exception(error)[-12:])
-            what = f"{type(error).__name__}: {error}"
-            pytest.fail(f"{page}:{at}: {what}\n\n{shown}", pytrace=False)
+            description = f"{type(error).__name__}: {error}"
+            pytest.fail(f"{page}:{at}: {description}\n\n{shown}", pytrace=False)
     return printed.getvalue()
 
 
 def compare(page: Path, block: Block, printed: str) -> None:
-    """Fail unless the block is what was printed, but for blanks at the ends of lines."""
+    """Fail unless the block equals the printed text, except for blanks at the ends of lines."""
     said, got = ([line.rstrip() for line in t.strip().splitlines()] for t in (block.text, printed))
     if said != got:
         text = f"the page says\n{block.text}\n\nprinted was\n{printed}"
@@ -131,7 +131,7 @@ def compare(page: Path, block: Block, printed: str) -> None:
 
 
 def run_command(page: Path, command: Command) -> None:
-    """Run a command of covey's, with the `covey` of this Python; it prints what the page shows."""
+    """Run a command of covey with this Python, and fail unless it prints what the page shows."""
     if command.text.split()[0] != "covey":
         return
     code, printed = (run_here if is_for_here(command.text) else run_elsewhere)(command.text)
@@ -142,14 +142,14 @@ def run_command(page: Path, command: Command) -> None:
 
 
 def is_for_here(text: str) -> bool:
-    """Whether a command can use the session of the tests, which saves the start of another."""
+    """Return True if a command can use the Spark session of the tests, which saves a start."""
     text = text.removesuffix(TELLS_EXIT_CODE)
     words = text.split()
     return words[1] in USES_A_SESSION and not set(text) & set("|&;<>$*") and "--jars" not in words
 
 
 def run_here(text: str) -> tuple[int, str]:
-    """The command in this process."""
+    """Run the command in this process and return its exit code and output."""
     from typer.testing import CliRunner
 
     from covey.cli import app
@@ -162,7 +162,7 @@ def run_here(text: str) -> tuple[int, str]:
 
 
 def run_elsewhere(text: str) -> tuple[int, str]:
-    """The command in a shell."""
+    """Run the command in a shell and return its exit code and output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path}
     done = subprocess.run(text, shell=True, env=env, capture_output=True, text=True)
@@ -170,7 +170,7 @@ def run_elsewhere(text: str) -> tuple[int, str]:
 
 
 def without_times(text: str) -> list[str]:
-    """Lines of text; in a paragraph that begins with `seconds` no two runs have equal numbers."""
+    """Return the lines of a text, without the numbers of paragraphs that begin with `seconds`."""
     lines = []
     for paragraph in text.split("\n\n"):
         for line in paragraph.splitlines():
@@ -180,7 +180,7 @@ def without_times(text: str) -> list[str]:
 
 
 def failing_line(error: Exception, page: Path) -> int | None:
-    """The innermost line of the page in the error's traceback, or of a syntax error."""
+    """Return the innermost line of the page in the traceback or syntax error, or None."""
     if isinstance(error, SyntaxError) and error.filename == str(page):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)

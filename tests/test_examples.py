@@ -1,4 +1,4 @@
-"""The examples run, at a size that tests have time for."""
+"""The example scripts run, at a size that fits a test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.integration
-def test_flights(
+def test_the_flights_example_prints_its_summary_and_draws_its_picture(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -27,7 +27,8 @@ def test_flights(
     from examples import flights
 
     picture, zone = tmp_path / "flights.png", spark.conf.get("spark.sql.session.timeZone")
-    monkeypatch.setattr(type(spark), "stop", lambda session: None)  # it is that of all tests
+    # the session belongs to all tests
+    monkeypatch.setattr(type(spark), "stop", lambda session: None)
     try:
         words = ["--alerts", "3000", "--sample", "5", "--picture", str(picture)]
         assert flights.main(words) == 0
@@ -45,7 +46,7 @@ def test_flights(
 
 
 @pytest.mark.integration
-def test_live() -> None:
+def test_the_live_example_prints_its_notifications() -> None:
     done = subprocess.run(
         [sys.executable, "examples/live.py"],
         cwd=ROOT, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, capture_output=True, text=True,

@@ -1,8 +1,8 @@
-"""Machine code of kernels is kept: by content, in the first folder that can be written.
+"""The cache of compiled kernels: keyed by source content, in the first writable folder.
 
-A start is a process of its own, or does what one does: imports the kernels anew, in an environment
-of its own. A file where a folder should be stands for a folder that cannot be written, also by
-root.
+`start_process` starts a process of its own. `start` does the same within this process: it imports
+the kernels again, in an environment of its own. A file in place of a folder simulates a folder that
+cannot be written, also for root.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NUMBERS = (4, -4)
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """An installation with a package of two kernels, one of which calls the other."""
+    """Return an installation with a package of two kernels, one of which calls the other."""
     site = tmp_path / "site"
     (site / "loops").mkdir(parents=True)
     shutil.copy(_jit.__file__, site / "loops")
@@ -57,12 +57,14 @@ def site(tmp_path: Path) -> Path:
 
 
 Started = tuple[list[object], int, int, Path]
-"""What calls of a kernel give, its cache hits and misses, and its cache folder."""
+"""Results of the calls of a kernel, its cache hits, its cache misses, and its cache folder."""
 
 
 def environment(site: Path, variables: dict[str, str]) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
-    return {**kept, "HOME": os.devnull, "TMPDIR": str(site.parent / "tmp"), **variables}
+    inherited = {
+        k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
+    }
+    return {**inherited, "HOME": os.devnull, "TMPDIR": str(site.parent / "tmp"), **variables}
 
 
 def start_process(site: Path, module: str, name: str, calls: str) -> Started:
@@ -80,12 +82,13 @@ def start_process(site: Path, module: str, name: str, calls: str) -> Started:
 def start(
     site: Path, name: str, *numbers: int, before: Callable[[], None] | None = None, **variables: str
 ) -> Started:
-    """Call a kernel of the package anew; `before` is done when the others are imported."""
+    """Import the package again and call one kernel; `before` runs after `outer` was imported."""
     with pytest.MonkeyPatch.context() as patch:
         forget_package()
         patch.setattr(os, "environ", environment(site, variables))
         patch.setattr(tempfile, "tempdir", None)
-        patch.setattr(sys, "dont_write_bytecode", True)  # edits are too fast for its time stamps
+        # the edits follow each other faster than its time stamps
+        patch.setattr(sys, "dont_write_bytecode", True)
         patch.syspath_prepend(site)
         patch.chdir(site.parent)
         numba.config.reload_config()
@@ -109,12 +112,12 @@ def forget_package() -> None:
 
 
 def close(site: Path) -> None:
-    """Lets nothing be written beside the sources."""
+    """Prevent writes beside the sources, by files named `__pycache__`."""
     for folder in [site, *(path for path in site.rglob("*") if path.is_dir())]:
         (folder / "__pycache__").touch()
 
 
-def test_the_second_start_compiles_nothing_unless_sources_changed(site: Path) -> None:
+def test_a_second_start_compiles_nothing_unless_sources_changed(site: Path) -> None:
     close(site)
     answers, hits, misses, path = start(site, "outer", *NUMBERS)
     assert (answers, hits, misses) == ([5.0, float("-inf")], 0, 1)
@@ -128,7 +131,7 @@ def test_the_second_start_compiles_nothing_unless_sources_changed(site: Path) ->
     assert (hits, misses) == (0, 1)
 
 
-def test_covey_itself_can_be_installed_so(tmp_path: Path) -> None:
+def test_covey_caches_kernels_in_a_read_only_installation(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     shutil.copytree(
         Path(covey.__file__).parent, tmp_path / "site" / "covey",
@@ -140,18 +143,18 @@ def test_covey_itself_can_be_installed_so(tmp_path: Path) -> None:
     assert start_process(tmp_path / "site", *small)[:3] == ([4], 1, 0)
 
 
-def test_only_a_folder_of_ones_own_is_trusted(
+def test_only_a_private_folder_of_the_user_is_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     folder = tmp_path / f"covey-{os.getuid()}"
     assert _jit._make_private_folder() == _jit._make_private_folder() == str(folder)
-    folder.chmod(0o770)  # others may have written in it
+    folder.chmod(0o770)  # other users may have written in it
     with pytest.raises(PermissionError):
         _jit._make_private_folder()
     folder.chmod(0o700)
     folder.rename(tmp_path / "elsewhere")
-    folder.symlink_to(tmp_path / "elsewhere")  # others may have laid the link
+    folder.symlink_to(tmp_path / "elsewhere")  # another user may have made the link
     with pytest.raises(PermissionError):
         _jit._make_private_folder()
     folder.unlink()
@@ -164,19 +167,19 @@ def test_only_a_folder_of_ones_own_is_trusted(
         _jit._make_private_folder()
 
 
-def test_two_checkouts_share_what_is_compiled(site: Path) -> None:
+def test_two_checkouts_share_compiled_kernels(site: Path) -> None:
     shared = str(site.parent / "shared")
-    asked = "outer", *NUMBERS
-    answers, hits, misses, path = start(site, *asked, NUMBA_CACHE_DIR=shared)
+    call = "outer", *NUMBERS
+    answers, hits, misses, path = start(site, *call, NUMBA_CACHE_DIR=shared)
     assert (hits, misses, path.parent) == (0, 1, Path(shared))
-    other = site.parent / "other" / "site"
-    shutil.copytree(site, other, ignore=shutil.ignore_patterns("__pycache__"))
-    (other.parent / "tmp").mkdir()
-    assert start(other, *asked, NUMBA_CACHE_DIR=shared) == (answers, 1, 0, path)
+    second = site.parent / "other" / "site"
+    shutil.copytree(site, second, ignore=shutil.ignore_patterns("__pycache__"))
+    (second.parent / "tmp").mkdir()
+    assert start(second, *call, NUMBA_CACHE_DIR=shared) == (answers, 1, 0, path)
 
 
-def test_kernels_of_sources_that_were_edited_meanwhile_are_not_kept(site: Path) -> None:
-    """A module that is imported after the others of its folder were hashed, and edited between."""
+def test_a_kernel_whose_source_changed_after_hashing_is_not_cached(site: Path) -> None:
+    """Import a module after the sources of its folder were hashed, and edit it in between."""
     (site / "loops" / "late.py").write_text(INNER.replace("inner", "late"))
     path = site / "loops" / "late.py"
 
@@ -198,15 +201,15 @@ def test_an_entry_depends_on_sources_and_options_but_not_on_hidden_files(site: P
     assert checked != folder
 
 
-def test_a_locator_that_numba_is_told_of_is_not_asked(site: Path) -> None:
-    """numba's own locators know the file of a kernel, not those of the kernels that it calls."""
+def test_the_locator_setting_of_numba_is_ignored(site: Path) -> None:
+    """Locators of numba hash the file of a kernel, but not those of the kernels that it calls."""
     chosen = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
     assert start(site, "outer", *NUMBERS, **chosen)[0][0] == 5.0
     (site / "loops" / "inner.py").write_text(INNER.replace("1", "200"))
     assert start(site, "outer", *NUMBERS, **chosen)[0][0] == 204.0
 
 
-def test_a_folder_that_cannot_be_used_leads_to_the_next(site: Path) -> None:
+def test_an_unusable_folder_is_skipped_for_the_next(site: Path) -> None:
     blocked = str(site.parent / "tmp" / "a file")
     Path(blocked).touch()
     *_, folder = start(site, "inner", 4, NUMBA_CACHE_DIR=blocked)
@@ -219,7 +222,7 @@ def test_a_folder_that_cannot_be_used_leads_to_the_next(site: Path) -> None:
     assert not (site.parent / "somewhere").exists()
 
 
-def test_a_kernel_works_where_its_folder_cannot_be_made(site: Path) -> None:
+def test_a_kernel_is_compiled_if_its_folder_cannot_be_made(site: Path) -> None:
     *_, folder = start(site, "inner", 4)
     shutil.rmtree(folder)
     folder.touch()
@@ -231,8 +234,12 @@ def entries(folder: Path) -> _jit._EntryFiles:
     return _jit._EntryFiles(folder, "inner-1", sources)
 
 
-@pytest.mark.parametrize("damage", [lambda kept: kept[:-1], lambda _: b"", lambda _: b"x" * 99])
-def test_a_damaged_entry_is_a_missing_one(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[:-1], lambda _: b"", lambda _: b"x" * 99]
+)
+def test_a_damaged_entry_counts_as_missing(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
     files = entries(tmp_path)
     files.save("int64", "machine code")
     (entry,) = tmp_path.iterdir()
@@ -241,19 +248,19 @@ def test_a_damaged_entry_is_a_missing_one(tmp_path: Path, damage: Callable[[byte
 
 
 def test_entries_for_different_types_never_share_a_file(tmp_path: Path) -> None:
-    """Two processes that compile at once: each began before the other had saved its entry."""
-    one, other = entries(tmp_path), entries(tmp_path)
-    one.save("int64", "machine code for integers")
-    other.save("float64", "machine code for floats")
-    assert one.load("float64") == "machine code for floats"
-    assert other.load("int64") == "machine code for integers"
-    assert one.load("complex128") is None
-    one.flush()
-    assert other.load("int64") is None
+    """Two processes compile at once: each started before the other saved its entry."""
+    first, second = entries(tmp_path), entries(tmp_path)
+    first.save("int64", "machine code for integers")
+    second.save("float64", "machine code for floats")
+    assert first.load("float64") == "machine code for floats"
+    assert second.load("int64") == "machine code for integers"
+    assert first.load("complex128") is None
+    first.flush()
+    assert second.load("int64") is None
     assert not list(tmp_path.iterdir())
 
 
-def test_where_nothing_can_be_kept_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_is_compiled_if_no_folder_is_writable(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(sources: str) -> str:
         raise PermissionError
 
@@ -264,7 +271,7 @@ def test_where_nothing_can_be_kept_it_is_compiled(monkeypatch: pytest.MonkeyPatc
 
 
 def test_kernels_call_kernels_of_their_own_folder_only() -> None:
-    """What an entry of the cache depends on is the sources of one folder."""
+    """Only sources of one folder are part of the key of a cache entry."""
     root = Path(covey.__file__).parent
     sources = [path for path in root.rglob("*.py") if "@kernel" in path.read_text()]
     kernels = {

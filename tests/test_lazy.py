@@ -1,4 +1,4 @@
-"""Packages that import what is asked for, and no more."""
+"""Packages with lazy exports import only the modules of the requested names."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LAZY = sorted(
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_every_name_is_there(package: str) -> None:
+def test_every_exported_name_can_be_imported(package: str) -> None:
     module = importlib.import_module(package)
     for name in module.__all__:
         export = getattr(module, name)
-        if inspect.isfunction(export) or inspect.isclass(export):  # not a constant, nor an alias
+        if inspect.isfunction(export) or inspect.isclass(export):  # not a constant or an alias
             assert export.__name__ == name
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
         module.nothing  # noqa: B018
@@ -41,7 +41,7 @@ def test_every_name_is_there(package: str) -> None:
         ("covey.testing", ["hypothesis", "pyspark", "numpy"]),
     ],
 )
-def test_what_takes_seconds_is_not_imported(module: str, absent: list[str]) -> None:
+def test_heavy_libraries_are_not_imported(module: str, absent: list[str]) -> None:
     code = f"import sys, {module}; print(*(name for name in {absent} if name in sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert said.stdout.split() == []

@@ -1,4 +1,4 @@
-"""Texts for common shapes mean what they say."""
+"""Helpers for common predicates write texts with the right meaning."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ GLOBE = Space.from_types({"lat": pa.float64(), "lon": pa.float64()})
 
 def _kilometres(a: tuple[float, float], b: tuple[float, float]) -> float:
     (p, q), (r, s) = (map(math.radians, a), map(math.radians, b))
-    h = math.sin((r - p) / 2) ** 2 + math.cos(p) * math.cos(r) * math.sin((s - q) / 2) ** 2
-    return 2 * predicates.EARTH_RADIUS_KM * math.asin(math.sqrt(h))
+    haversine = math.sin((r - p) / 2) ** 2 + math.cos(p) * math.cos(r) * math.sin((s - q) / 2) ** 2
+    return 2 * predicates.EARTH_RADIUS_KM * math.asin(math.sqrt(haversine))
 
 
 @pytest.mark.parametrize("place", [(52.5, 13.4), (-16.0, 179.99), (89.9, 0.0)])
@@ -33,11 +33,11 @@ def test_within_km_is_the_great_circle_distance(place: tuple[float, float]) -> N
     vectors = np.stack([np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)], 1)
     column = pa.array(vectors.astype(np.float32).tolist(), pa.list_(pa.float32()))
     events = Events.from_arrow(pa.table({"lat": lat, "lon": lon, unit.name: column}), parsed.space)
-    found = set(BruteForceIndex(parsed.regions).match(events).query_rows.tolist())
+    matching_rows = set(BruteForceIndex(parsed.regions).match(events).query_rows.tolist())
     distances = [_kilometres(place, (a, o)) for a, o in zip(lat, lon, strict=True)]
     clear = [i for i, km in enumerate(distances) if abs(km - 50) > 0.002]
-    assert {i for i in clear if distances[i] < 50} == found & set(clear)
-    assert found
+    assert {i for i in clear if distances[i] < 50} == matching_rows & set(clear)
+    assert matching_rows
 
 
 def test_one_derived_attribute_serves_all_circles() -> None:
@@ -55,7 +55,7 @@ def test_boxes_span_the_date_line() -> None:
     ) == [0, 1]
 
 
-def test_tags() -> None:
+def test_tag_predicates_match_all_any_or_none() -> None:
     space = Space.from_types({"words": pa.list_(pa.string())})
     events = Events.from_arrow(pa.table({"words": [["red", "bike"], ["red"], ["it's"], []]}), space)
 
@@ -69,7 +69,7 @@ def test_tags() -> None:
     assert kept(predicates.has_none("words", ["red"])) == [2, 3]
 
 
-def test_near_takes_a_distance_or_a_similarity() -> None:
+def test_near_vector_takes_a_distance_or_a_similarity() -> None:
     with pytest.raises(ValueError, match="give either distance or similarity, got neither"):
         predicates.near_vector("v", [1.0])
     space = Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": 2})
@@ -86,12 +86,12 @@ def test_near_takes_a_distance_or_a_similarity() -> None:
 
 
 @pytest.mark.parametrize("tokens", ["ab", [], [1], [None]])
-def test_tokens_are_a_list_of_texts(tokens: object) -> None:
+def test_tokens_must_be_a_list_of_texts(tokens: object) -> None:
     with pytest.raises(InvalidArgumentError, match=r"list of (strings|texts)|must be a string"):
         predicates.has_all("words", tokens)  # type: ignore[arg-type]
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_numbers_are_accepted_as_numbers() -> None:
     assert predicates.near_vector("v", [1.0], distance=np.float64(1)).endswith("<= 1.0D")
     with pytest.raises(InvalidArgumentError, match="a finite number is expected, got inf"):
         predicates.near_vector("v", [1.0], distance=float("inf"))

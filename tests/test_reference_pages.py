@@ -1,4 +1,4 @@
-"""Pages of reference that list keys, metrics, parameters, commands or messages have all of them."""
+"""Reference pages list every key, metric, parameter, command and message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 
 
 def read_rows(page: str, section: str) -> dict[str, list[str]]:
-    """The tables of a section of a page: the other cells of each row, by the code of the first."""
+    """Return the tables of a section: the other cells of each row, by the name in its first."""
     text = (DOCS / page).read_text(encoding="utf-8")
     _, heading, rest = text.partition(f"\n## {section}\n")
     assert heading, f"{page} has no section {section!r}"
@@ -42,7 +42,7 @@ def section_classes() -> dict[str, Any]:
 )  # fmt: skip
 def test_the_configuration_page_has_every_key_with_its_default(section: str) -> None:
     rows = read_rows("reference/configuration.md", f"[{section}]")
-    fields = {one.name: one for one in dataclasses.fields(section_classes()[section])}
+    fields = {field_.name: field_ for field_ in dataclasses.fields(section_classes()[section])}
     assert list(rows) == list(fields)
     for name, field in fields.items():
         assert rows[name][1].strip("`") == format_default(field), name
@@ -55,7 +55,7 @@ def test_the_configuration_page_has_every_section() -> None:
 
 
 def format_default(field: dataclasses.Field[Any]) -> str:
-    """A default as the page writes it."""
+    """Return a default as the page writes it."""
     if field.default_factory is not dataclasses.MISSING:
         return json.dumps(field.default_factory())
     if field.default is dataclasses.MISSING:
@@ -67,7 +67,7 @@ def test_the_metrics_page_has_every_field_of_a_batch() -> None:
     pytest.importorskip("pyspark")
     from covey.stream.metrics.batch_metrics import BatchMetrics
 
-    names = [one.name for one in dataclasses.fields(BatchMetrics)]
+    names = [field_.name for field_ in dataclasses.fields(BatchMetrics)]
     assert list(read_rows("reference/metrics.md", "A batch")) == names
 
 
@@ -102,11 +102,11 @@ def test_the_command_line_page_has_every_command_and_option() -> None:
 
     text = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
     command = typer.main.get_command(app)
-    for name, one in command.commands.items():
-        if one.hidden:
+    for name, field_ in command.commands.items():
+        if field_.hidden:
             continue
         assert f"covey {name}" in text
-        for part in getattr(one, "commands", {"": one}).values():
+        for part in getattr(field_, "commands", {"": field_}).values():
             options = {text for param in part.params for text in param.opts if text[:2] == "--"}
             missing = {option for option in options - {"--help"} if f"`{option}" not in text}
             assert not missing, (name, part.name)
@@ -129,7 +129,7 @@ def test_the_troubleshooting_page_shows_messages() -> None:
 
 @cache
 def source_texts() -> tuple[str, ...]:
-    """Every text in the sources, with the expressions in it left out."""
+    """Return every text in the sources, without the expressions in f-strings."""
     return tuple(
         text
         for path in sorted((ROOT / "src").rglob("*.py"))

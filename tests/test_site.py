@@ -1,4 +1,4 @@
-"""The documentation site: it builds, has all public names, and can be searched and read as text."""
+"""The documentation site builds, has all public names, and can be searched and read as text."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ PAGE_BY_SEARCHED_WORD = {
     "webhooks": "faq/",
     "docker": "faq/",
 }
-"""A page with a heading that contains the word: search ranks headings above text."""
+"""Page with a heading that contains the word, because search ranks headings above text."""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built once for all tests of this module."""
+    """Return the folder of the site, built once for all tests of this module."""
     pytest.importorskip("mkdocs")
     folder = tmp_path_factory.mktemp("site")
     subprocess.run(
@@ -59,20 +59,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def documented(site: Path) -> set[str]:
-    """The names that the site has a place for, from its inventory."""
+    """Return the names that the inventory of the site lists."""
     _, _, packed = (site / "objects.inv").read_bytes().partition(b"using zlib.\n")
     return {line.split(" ")[0] for line in zlib.decompress(packed).decode().splitlines()}
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_every_public_name_has_its_place(layer: str, documented: set[str]) -> None:
+def test_every_public_name_is_documented(layer: str, documented: set[str]) -> None:
     module = f"covey.{layer}".rstrip(".")
     last_words = {name.rpartition(".")[2] for name in documented if name.startswith("covey.")}
     assert exported(module) <= last_words
 
 
 def exported(module: str) -> set[str]:
-    """`__all__` of a module, read without importing what it needs."""
+    """Return `__all__` of a module without importing the module."""
     spec = importlib.util.find_spec(module)
     assert spec is not None
     assert spec.origin is not None
@@ -101,7 +101,7 @@ def test_every_page_is_there_as_markdown_and_in_the_index(site: Path) -> None:
         assert f"]({path})" in listing
 
 
-def test_the_index_says_in_a_line_what_a_page_is_about() -> None:
+def test_the_index_describes_each_page_in_one_line() -> None:
     pytest.importorskip("mkdocs")
     summarize = load_hook("llms").summarize
     page = "# Zones\n\n```python\nx = 1\n```\n\nSpread [subscriptions](a.md) over\nzones. More.\n"
@@ -118,7 +118,7 @@ def test_examples_in_docstrings_become_blocks() -> None:
 
 
 def load_hook(name: str) -> ModuleType:
-    """A module of `docs/.site`, which is no package."""
+    """Import a module of `docs/.site`, which is not a package."""
     path = ROOT / "docs" / ".site" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"site_{name}", path)
     assert spec is not None

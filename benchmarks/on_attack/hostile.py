@@ -153,4 +153,29 @@ def hostile_predicates(folder: Path) -> list[str]:
         )
     ]  # fmt: skip
     many = [f"length(t) * {n} > {n}" for n in range(20)]
-    return [*code, *rows, *chance, *refused, *raising, *large, *costly, *odd, *many]
+    deep = [
+        "o AND (o OR (" * 20 + "o" + "))" * 20, "length(t)" + " + 1" * 200 + " = 5",
+        "i = " + "0" * 5_000 + "1", "i IN (1, " + "0" * 5_000 + "1)",
+        "CAST(i AS DECIMAL(" + "0" * 5_000 + "5, 2)) = 1",
+        "element_at(tags, '1e1000000') = 'a'", "split_part(t, ',', '1e1000000') = 'a'",
+        "l IN (" + ", ".join(f"{9_000 + n}e15" for n in range(200)) + ")",
+        "from_json(t, 'a " + "ARRAY<" * 350 + "INT" + ">" * 350 + "') IS NULL",
+        "schema_of_json('" + "[" * 5_000 + "]" * 5_000 + "') = t",
+        "get_json_object(t, '$" + ".a" * 5_000 + "') = 'a'",
+        "date_format(ts, '" + "[" * 9_000 + "y" + "]" * 9_000 + "') = 'a'",
+        "parse_url(t, 'QUERY', '" + "(a?" * 5_000 + ")" * 5_000 + "') = 'a'",
+        "try_parse_url(t, 'QUERY', u) = 'a'", "t RLIKE '([^\\w\\W]?){250}'",
+        "t RLIKE '" + "a?" * 19 + "b'", "t RLIKE '(" + "a?ba?b" * 500 + "){1000}'",
+        "t RLIKE '(a|b)*(a|b)*(a|b)*c'", "t RLIKE '(?:a?){40}a{40}'",
+    ]  # fmt: skip
+    typed = [
+        "q * 5 > 1", "q * 7 > 1", "try_multiply(q, 3) > 1", "q / 7 > 0.1", "p * 3Y <= q",
+        "b = -128::TINYINT", "t = -1::STRING", "u = -1::STRING || 'a'", "t IN (-1::STRING, 'b')",
+        "u IN (DATE '+10000-01-01', 'a')", "u = CAST(DATE '+10000-01-01' AS STRING)",
+        "ts > '1965-06-01 00:00:00 Europe/Oslo'", "ts > '1995-06-01 12:00:00 WET'",
+        "ts < '2024-01-01 00:00:00 posix/Europe/Berlin'", "ts < '2024-01-01 SystemV/PST8'",
+        "from_utc_timestamp(ts, 'right/Europe/Berlin') > ts",
+    ]  # fmt: skip
+    return [
+        *code, *rows, *chance, *refused, *raising, *large, *costly, *odd, *many, *deep, *typed,
+    ]  # fmt: skip

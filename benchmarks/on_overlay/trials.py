@@ -33,7 +33,7 @@ KEYS = {
 
 
 def run(setting: object, only: frozenset[str]) -> dict[str, Value]:
-    """Return the results of all runs; `covey simulate` repeats the run of a seed."""
+    """Return the results of all runs; `covey research simulate` repeats the run of a seed."""
     outcomes = _all("trials", _RUNS, lambda seed: _KINDS[seed % len(_KINDS)](seed))
     can = _all("printed CAN", _PRINTED, lambda seed: CanTrial(seed, uses_paper_rules=True))
     brokers = _all(

@@ -66,6 +66,7 @@ class PredicateError(CoveyError):
         line: the line of `text`, from 1.
         column: the character of that line, from 1.
         hint: what to write instead; may be empty.
+        row: the number of the predicate, from 0, if it is one of several.
 
     `str(error)` has the position, the problem and the hint, then the line with a caret below the
     character.
@@ -76,10 +77,12 @@ class PredicateError(CoveyError):
       ^
     """
 
-    def __init__(self, problem: str, text: str, offset: int = 0, hint: str = "") -> None:
+    def __init__(
+        self, problem: str, text: str, offset: int = 0, hint: str = "", row: int | None = None
+    ) -> None:
         offset = max(0, min(offset, len(text)))
         before = text[:offset]
-        self.problem, self.text, self.hint = problem, text, hint
+        self.problem, self.text, self.hint, self.row = problem, text, hint, row
         self.offset = offset
         self.line = before.count("\n") + 1
         self.column = offset - (before.rfind("\n") + 1) + 1
@@ -91,12 +94,20 @@ class PredicateError(CoveyError):
         lines_before = text.split("\n")[: line - 1]
         return cls(problem, text, sum(len(row) + 1 for row in lines_before) + column - 1)
 
-    def __reduce__(self) -> tuple[type[PredicateError], tuple[str, str, int, str]]:
-        return type(self), (self.problem, self.text, self.offset, self.hint)
+    def with_row(self, row: int) -> PredicateError:
+        """Return the error of a predicate that is one of several, with its row from 0."""
+        error = type(self)(self.problem, self.text, self.offset, self.hint, row)
+        error.__cause__ = self.__cause__
+        return error
+
+    def __reduce__(self) -> tuple[type[PredicateError], tuple[str, str, int, str, int | None]]:
+        return type(self), (self.problem, self.text, self.offset, self.hint, self.row)
 
     def _format_message(self) -> str:
         """Return position, problem and hint, then the line with a caret."""
         head = f"line {self.line}, column {self.column}: {self.problem}"
+        if self.row is not None:
+            head = f"predicate {self.row} (from 0): {head}"
         if self.hint:
             head += f"; {self.hint}"
         excerpt, caret_column = self._excerpt_line()

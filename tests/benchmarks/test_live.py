@@ -1,4 +1,4 @@
-"""The benchmark of the live pipeline: what it measures, and that it runs at a size of no worth."""
+"""The benchmark of the live pipeline: its configuration, its data, and a run at a small size."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def test_every_key_is_measured():
     assert measured["matches_per_event"] == pytest.approx(boxes.MATCHES, rel=0.05)
 
 
-def test_divided_sizes_are_never_published(monkeypatch):
+def test_divided_sizes_are_refused_in_a_full_run(monkeypatch):
     monkeypatch.setenv(SHRINK, "1000")
     with pytest.raises(SystemExit, match=SHRINK):
         run(frozenset(KEYS), full=True)
 
 
-def test_both_pipelines_are_told_the_same(tmp_path):
-    told = {}
+def test_both_pipelines_get_the_same_configuration(tmp_path):
+    config = {}
     for name in (BARE, COVEY):
         pipeline = Pipeline(name, "127.0.0.1:9092", "alerts", tmp_path / name, tmp_path)
         words = pipeline.process().words
-        told[name] = tomllib.loads(Path(words[-1]).read_text())
-    assert told[BARE]["spark"] == told[COVEY]["spark"]
-    assert told[BARE]["kafka"] == told[COVEY]["kafka"]
-    assert told[BARE]["spark"]["conf"] == spark_conf.CONF
+        config[name] = tomllib.loads(Path(words[-1]).read_text())
+    assert config[BARE]["spark"] == config[COVEY]["spark"]
+    assert config[BARE]["kafka"] == config[COVEY]["kafka"]
+    assert config[BARE]["spark"]["conf"] == spark_conf.CONF
     for section in ("events", "notifications", "dead_letters"):
-        widths = [len(json.dumps(told[name][section])) for name in (BARE, COVEY)]
+        widths = [len(json.dumps(config[name][section])) for name in (BARE, COVEY)]
         assert widths[0] == widths[1], section
 
 
@@ -56,7 +56,7 @@ def test_an_event_is_in_ten_boxes_on_average():
     assert np.prod(high - low, axis=1).sum() == pytest.approx(boxes.MATCHES, rel=1e-3)
 
 
-def test_the_bare_operator_writes_as_much_and_as_wide():
+def test_the_bare_operator_writes_notifications_of_the_same_number_and_width():
     events = pa.table(
         {
             "topic": ["ads-b"] * 3,
@@ -67,19 +67,19 @@ def test_the_bare_operator_writes_as_much_and_as_wide():
     )
     [written] = emit(iter(events.to_batches()))
     assert written.num_rows == 3 * boxes.MATCHES
-    told = [json.loads(value.as_py()) for value in written.column("value")]
-    assert [one["event"] for one in told[:: boxes.MATCHES]] == [
+    notifications = [json.loads(value.as_py()) for value in written.column("value")]
+    assert [row["event"] for row in notifications[:: boxes.MATCHES]] == [
         "ads-b-0-5",
         "ads-b-1-6",
         "ads-b-0-123",
     ]
-    for one, key in zip(told, written.column("key"), strict=True):
-        assert list(one) == ["id", "event", "subscription", "version"]
-        assert one["id"] == f"{one['event']}/{one['subscription']}"
-        assert len(one["subscription"]) == len(key.as_py())
+    for row, key in zip(notifications, written.column("key"), strict=True):
+        assert list(row) == ["id", "event", "subscription", "version"]
+        assert row["id"] == f"{row['event']}/{row['subscription']}"
+        assert len(row["subscription"]) == len(key.as_py())
 
 
-def test_a_soak_is_drawn(tmp_path):
+def test_the_memory_of_a_soak_run_is_drawn(tmp_path):
     samples = [
         {"s": 10.0 * n, "driver": 1.0, "jvm": 2.0, "workers": 3.0, "state": 4.0} for n in range(5)
     ]

@@ -1,4 +1,4 @@
-"""The benchmark of plans runs, at a size that says nothing about bandwidth."""
+"""The benchmark of plans runs, at a size too small to compare bandwidths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.plan import KEYS, run
 from tests import benchmarked
 
 
-def test_what_needs_neither_spark_nor_programs(monkeypatch):
+def test_keys_that_need_no_spark_and_no_solver_are_measured(monkeypatch):
     monkeypatch.setenv(SHRINK, "200")
     keys = ["target_over_grstar_max", "plans_invalid", "plan_1m_invalid", "dynamic_over_fresh"]
     measured = run(frozenset(keys), full=False)
@@ -23,7 +23,7 @@ def test_every_key_is_measured():
     assert measured.keys() == KEYS.keys()
 
 
-def test_divided_sizes_are_never_published(monkeypatch):
+def test_divided_sizes_are_refused_in_a_full_run(monkeypatch):
     monkeypatch.setenv(SHRINK, "1000")
     with pytest.raises(SystemExit, match=SHRINK):
         run(frozenset(KEYS), full=True)

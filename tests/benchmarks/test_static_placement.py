@@ -1,4 +1,4 @@
-"""The static placement of subscriptions, compared with a network that sends messages."""
+"""Static placement of subscriptions, compared with a network that sends messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from covey.overlay.can.zones import CanZone
 
 @pytest.mark.parametrize("smart", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_the_static_placement_is_that_of_the_network(k: int, smart: bool) -> None:
+def test_the_static_placement_equals_that_of_the_network(k: int, smart: bool) -> None:
     balls, cube = (
         BallWorkload.build_random(150, 60, 4, 0.5, k),
         CubeProjection.build_random(k, 4, max_radius=0.5, seed=k),

@@ -1,4 +1,4 @@
-"""The benchmark of zones runs, at a size that says nothing about speed."""
+"""The benchmark of zones runs, at a size too small to compare times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.zones import KEYS, run
 from tests import benchmarked
 
 
-def test_what_needs_no_spark(monkeypatch):
+def test_keys_that_need_no_spark_are_measured(monkeypatch):
     monkeypatch.setenv(SHRINK, "500")
     keys = ["zone_imbalance", "pure_replication_2", "smart_replication_2", "zones_growth_max"]
     measured = run(frozenset(keys), full=False)
@@ -23,7 +23,7 @@ def test_every_key_is_measured_and_answers_are_the_same():
     assert measured.keys() == KEYS.keys()
 
 
-def test_divided_sizes_are_never_published(monkeypatch):
+def test_divided_sizes_are_refused_in_a_full_run(monkeypatch):
     monkeypatch.setenv(SHRINK, "1000")
     with pytest.raises(SystemExit, match=SHRINK):
         run(frozenset(KEYS), full=True)

@@ -30,7 +30,8 @@ def test_pairs_in_every_format_are_what_where_keeps(
     covey: Any, ticks: Any, events: str, alerts: str, out: str, tmp_path: Path
 ) -> None:
     done = covey("match", events, alerts, "-o", out, "--id", "alert")
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 3, done.output
+    assert Path(out).is_file()
     pairs = _pairs(ticks.sparkSession, tmp_path / out)
     assert len(pairs) == len(set(pairs))
     assert set(pairs) == expected(ticks)
@@ -44,7 +45,7 @@ def test_arrays_have_every_event_and_the_chosen_columns(
         "--id", "alert", "--output", "arrays", "--columns", "n, price",
         "--matches-column", "wanted_by",
     )  # fmt: skip
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 3, done.output
     rows = [
         json.loads(line)
         for file in (tmp_path / "lists").glob("*.json")
@@ -84,7 +85,7 @@ def test_the_summary_counts_what_was_written(covey: Any, ticks: Any, output: str
 def test_rejected_ones_are_written_with_their_place(covey: Any, session: Any) -> None:
     done = covey(
         "match", "ticks.csv", "alerts.csv", "-o", "m.parquet", "--id", "alert",
-        "--rejected", "wrong",
+        "--rejected", "wrong", "--allow-rejected",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     [row] = session.read.parquet(f"file://{Path.cwd()}/wrong").collect()
@@ -118,7 +119,8 @@ def test_what_is_there_is_replaced_on_demand_only(covey: Any, ticks: Any, tmp_pa
     refused = covey(*words)
     assert refused.exit_code == 2
     assert "m.parquet exists already" in refused.stderr
-    assert covey(*words, "--overwrite").exit_code == 0
+    assert covey(*words, "--overwrite").exit_code == 3
+    assert Path("m.parquet").is_file()
     assert set(_pairs(ticks.sparkSession, tmp_path / "m.parquet")) == expected(ticks)
 
 
@@ -187,3 +189,67 @@ def _pairs(session: Any, path: Path) -> list[tuple[int, str]]:
 def test_every_alert_of_the_tests_is_worth_having(ticks: Any) -> None:
     counts = Counter(id_ for _, id_ in expected(ticks))
     assert {id_ for id_, _ in ALERTS} - set(counts) == {"nobody", "wrong"}
+
+
+def test_rejections_are_grouped_by_reason_and_change_the_exit_code(covey: Any) -> None:
+    rows = [f"{n},n > {n} AND tags = 'x'" for n in range(7)] + ["7,n > 7", "8,n >"]
+    Path("s.csv").write_text("\n".join(["id,predicate", *rows]) + "\n")
+    words = ["match", "ticks.parquet", "s.csv", "-o", "m.parquet", "--columns", "n"]
+    done = covey(*words)
+    assert done.exit_code == 3, done.output
+    assert re.search(r"rejected +8 +left out, for 2 reasons:", done.stdout)
+    assert "  7 times, for example 0: line 1, column 11: no column 'tags'" in done.stdout
+    assert "  8: line 1, column " in done.stdout
+    assert "covey: 8 subscriptions were left out; accept that with --allow-rejected" in done.stderr
+    assert "next: covey doctor s.csv --events ticks.parquet" in done.stderr
+    allowed = covey(*words, "--overwrite", "--allow-rejected", "--quiet")
+    assert (allowed.exit_code, allowed.stderr) == (0, "")
+
+
+def test_a_very_large_result_needs_confirmation(
+    covey: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from covey.cli.match import size_estimate
+
+    Path("s.csv").write_text("id,predicate\na,n >= 0\nb,n >= 0\n")
+    monkeypatch.setattr(size_estimate, "MAX_UNCONFIRMED_MATCHES", 100)
+    words = ["match", "ticks.parquet", "s.csv", "-o", "m.parquet", "--columns", "n"]
+    refused = covey(*words)
+    assert refused.exit_code == 2
+    assert "about 120 matches, 2 for each of 60 events" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert "--limit N" in refused.stderr
+    assert not Path("m.parquet").exists()
+    cut = covey(*words, "--limit", "7")
+    assert cut.exit_code == 0, cut.output
+    assert re.search(r"matches +7 +there are more: --limit ended the match", cut.stdout)
+    assert session.read.parquet(f"file://{Path.cwd()}/m.parquet").count() == 7
+    assert covey(*words, "--yes", "--overwrite").exit_code == 0
+    assert session.read.parquet(f"file://{Path.cwd()}/m.parquet").count() == 120
+
+
+def test_a_limit_above_the_result_changes_nothing(covey: Any) -> None:
+    Path("s.csv").write_text("id,predicate\na,n >= 50\n")
+    done = covey("match", "ticks.parquet", "s.csv", "-o", "m.csv", "--limit", "1000")
+    assert done.exit_code == 0, done.output
+    assert re.search(r"matches +10 +per event: ", done.stdout)
+
+
+def test_a_result_that_is_too_large_for_a_file_is_a_folder(
+    covey: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from covey.cli.io import targets
+
+    Path("s.csv").write_text("id,predicate\na,n >= 50\n")
+    monkeypatch.setattr(targets, "MAX_FILE_BYTES", 10)
+    assert covey("match", "ticks.parquet", "s.csv", "-o", "m.csv").exit_code == 0
+    assert Path("m.csv").is_dir()
+    assert session.read.csv(f"file://{Path.cwd()}/m.csv", header=True).count() == 10
+    assert sorted(path.name for path in Path().glob(".m.csv*")) == []
+
+
+def test_a_compressed_file_is_one_file(covey: Any, session: Any) -> None:
+    Path("s.csv").write_text("id,predicate\na,n >= 50\n")
+    assert covey("match", "ticks.parquet", "s.csv", "-o", "m.csv.gz").exit_code == 0
+    assert Path("m.csv.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert session.read.csv(f"file://{Path.cwd()}/m.csv.gz", header=True).count() == 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_events_are_read_by_name(files: tuple[str, str], tmp_path: Path) -> None
     pq.write_table(pa.table(columns), path)
     code, said = run("compare", *files, *COLUMNS, *LOOSE, "--events", str(path))
     assert code == 2
-    assert "has the columns at, y, x: say with --attributes" in " ".join(said.split())
+    assert "has the columns at, y, x: name with --attributes" in " ".join(said.split())
     more = ("--attributes", "x,y", "-o", str(tmp_path / "plan"), "--events", str(path))
     assert run("make", *files, *COLUMNS, *LOOSE, *more)[0] == 0
     found = SavedPlan.load(tmp_path / "plan")
@@ -100,15 +101,15 @@ def test_a_plan_that_breaks_limits_is_not_written(files: tuple[str, str], tmp_pa
     more = ("--attributes", "x,y", "-o", str(tmp_path / "plan"), "--max-delay", "0", "--steps", "5")
     code, said = run("make", *files, *COLUMNS, *more)
     assert code == 1
-    assert "are beyond what brokers may serve" in " ".join(said.split())
+    assert "subscribers are too far from their broker" in " ".join(said.split())
     assert not (tmp_path / "plan").exists()
 
 
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("parent", ["root", "B1"], "column parent is the row of the broker above"),
-        ("parent", [None, 0.5], "column parent is the row of the broker above"),
+        ("parent", ["root", "B1"], "column parent must be the row number of the broker above"),
+        ("parent", [None, 0.5], "column parent must be the row number of the broker above"),
         ("b", [1.0, float("inf")], "column b is inf in row 1"),
         ("b", [1.0, None], "column b is empty in row 1"),
         ("b", [True, False], "column b is bool, not numbers"),
@@ -153,3 +154,29 @@ def test_files_that_are_none_are_told(files: tuple[str, str], tmp_path: Path) ->
     code, said = run("compare", str(tmp_path / "text"), files[1], *COLUMNS)
     assert code == 2
     assert "neither Parquet nor CSV" in " ".join(said.split())
+
+
+def test_headings_of_a_comparison_are_words(files: tuple[str, str], tmp_path: Path) -> None:
+    picture = str(tmp_path / "plans.png")
+    code, said = run("compare", *files, *COLUMNS, *LOOSE, "--picture", picture, "--quiet")
+    assert code == 0, said
+    words = " ".join(said.split())
+    assert "…" not in words
+    for word in ("bandwidth", "lower", "delay", "highest", "capacity", "violations"):
+        assert word in words.partition("search")[0]
+    assert "too far, over capacity: subscribers that violate --max-delay, --most-load" in words
+
+
+@pytest.mark.parametrize("command", ["compare", "make"])
+def test_a_missing_extra_is_named_before_anything_is_computed(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def compute(*_: object) -> None:
+        raise AssertionError("a plan was computed")
+
+    monkeypatch.setattr("covey.plan.greedy", compute)
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    more = ("-o", str(tmp_path / "plan"), "--attributes", "x,y") if command == "make" else ()
+    code, said = run(command, *files, *COLUMNS, *more)
+    assert code == 2
+    assert "this needs highspy, which is not installed: pip install 'covey[plan]'" in said

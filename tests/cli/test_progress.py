@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from covey.cli.progress import StepProgress, count_finished_tasks
+from covey.cli.progress import StepProgress, count_finished_tasks, read_output_progress
 
 pytestmark = pytest.mark.integration
 
@@ -37,3 +38,12 @@ def test_steps_are_timed_also_when_they_fail() -> None:
             raise KeyError
     assert list(steps.seconds_by_step) == ["one", "two"]
     assert all(spent >= 0 for spent in steps.seconds_by_step.values())
+
+
+def test_a_write_has_its_share_and_its_rows(session: Any, tmp_path: Path) -> None:
+    context = session.sparkContext
+    context.setJobGroup("written", "written")
+    session.range(0, 100).repartition(6).write.parquet(f"file://{tmp_path}/out")
+    context.setJobGroup("other", "other")
+    assert read_output_progress(session, "written") == (1.0, 100)
+    assert read_output_progress(session, "nothing") is None

@@ -1,4 +1,4 @@
-"""`covey compact`: all subscriptions are in what it writes, and what it says of them is true."""
+"""`covey reduce`: all subscriptions are in what it writes, and what it says of them is true."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALERTS = [
     ("nobody", "x1 > 2 AND x1 < 1"),
     ("wrong", "y > 5"),
 ]
-WORDS = ["compact", "boxes.csv", "points.parquet", "-o", "out"]
+WORDS = ["reduce", "boxes.csv", "points.parquet", "-o", "out"]
 
 
 class Done(NamedTuple):
@@ -85,8 +85,10 @@ def done(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
         patch.chdir(folder)
         patch.setenv("COLUMNS", "100")
         made = run(*WORDS, "--owner", "who")
-    assert made.exit_code == 0, made.output
-    assert made.stderr == ""
+    assert made.exit_code == 3, made.output
+    refusal, next_step = made.stderr.splitlines()
+    assert refusal == "covey: 1 subscription was left out; accept that with --allow-rejected"
+    assert next_step.startswith("next: covey match points.parquet out/active ")
     return Done(made.stdout, folder / "out", spark)
 
 
@@ -142,7 +144,7 @@ def test_what_is_said_is_what_was_written(done: Done) -> None:
     assert f"false forwards {found['false_forwards']} " in said
     assert "of 500 events" in said
     assert re.search(r"rejected 1 left out: *\n wrong: line 1, column 1: no column 'y'", said)
-    assert re.search(r"seconds [\d.]+ \n start Spark .*\n compact [\d.]+ \n fit [\d.]+", said, re.S)
+    assert re.search(r"seconds [\d.]+ \n start Spark .*\n reduce [\d.]+ \n fit [\d.]+", said, re.S)
     assert said.endswith("\nwritten to out\n")
     assert max(map(len, done.said.splitlines())) <= 100
 
@@ -171,7 +173,7 @@ def test_owners_and_attributes_are_counted(done: Done) -> None:
 def test_the_picture_is_one_for_a_page(done: Done) -> None:
     from PIL import Image
 
-    path = done.out / "compacted.png"
+    path = done.out / "reduced.png"
     assert 10_000 < path.stat().st_size < 150_000
     with Image.open(path) as picture:
         assert picture.format == "PNG"
@@ -185,7 +187,7 @@ def test_the_picture_is_one_for_a_page(done: Done) -> None:
 def test_a_compaction_is_replaced_when_the_new_one_is_complete(
     boxes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(*WORDS, "--no-picture", "--added", "0").exit_code == 0
+    assert run(*WORDS, "--no-picture", "--added", "0", "--allow-rejected").exit_code == 0
     assert {path.name for path in Path("out").iterdir()} == {
         "active", "redundant", "filters", "summary.json",
     }  # fmt: skip
@@ -195,12 +197,12 @@ def test_a_compaction_is_replaced_when_the_new_one_is_complete(
     check(refused, "out exists already")
 
     def fails(*_: Any) -> bytes:
-        raise OSError(28, "No space left on device", "out/compacted.png")
+        raise OSError(28, "No space left on device", "out/reduced.png")
 
-    again = ["compact", "out/active", "points.parquet", "--subscriptions-format", "parquet"]
+    again = ["reduce", "out/active", "points.parquet", "--subscriptions-format", "parquet"]
     with monkeypatch.context() as patch:
         patch.setattr("covey.cli.reduce.plot.draw_reduction", fails)
-        check(run(*again, "-o", "out", "--overwrite"), "out/compacted.png cannot be written: No sp")
+        check(run(*again, "-o", "out", "--overwrite"), "out/reduced.png cannot be written: No sp")
     assert Path("out/summary.json").read_bytes() == before
     assert {path.name for path in Path().iterdir()} == {"boxes.csv", "points.parquet", "out"}
 
@@ -218,28 +220,28 @@ def test_a_compaction_is_replaced_when_the_new_one_is_complete(
 @pytest.mark.integration
 def test_a_place_may_be_on_any_file_system_of_sparks(boxes: Any, tmp_path: Path) -> None:
     out = f"file://{tmp_path}/far"
-    done = run("compact", "boxes.csv", "points.parquet", "-o", out)
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / "far/compacted.png").read_bytes().startswith(b"\x89PNG")
+    done = run("reduce", "boxes.csv", "points.parquet", "-o", out)
+    assert done.exit_code == 3, done.output
+    assert (tmp_path / "far/reduced.png").read_bytes().startswith(b"\x89PNG")
     made = Done(done.stdout, tmp_path / "far", boxes)
     assert made.table("active").count() == made.summary["active_subscriptions"]
-    check(run("compact", "boxes.csv", "points.parquet", "-o", out), "exists already")
+    check(run("reduce", "boxes.csv", "points.parquet", "-o", out), "exists already")
 
 
 EARLY = [
-    (["compact", "nope.csv", "points.parquet", "-o", "out"], "no subscriptions at nope.csv"),
-    (["compact", "boxes.csv", "nope.csv", "-o", "out"], "no events at nope.csv"),
-    ([*WORDS, "--added", "1"], "--added is a share of events from 0 to less than 1, not 1"),
-    ([*WORDS, "--added", "-0.1"], "not -0.1"),
+    (["reduce", "nope.csv", "points.parquet", "-o", "out"], "no subscriptions at nope.csv"),
+    (["reduce", "boxes.csv", "nope.csv", "-o", "out"], "no events at nope.csv"),
+    ([*WORDS, "--added", "1"], "--added must be at least 0 and less than 1, got 1"),
+    ([*WORDS, "--added", "-0.1"], "got -0.1"),
     ([*WORDS[:-1], "taken"], "taken exists already: write to another place"),
-    ([*WORDS[:-1], "taken", "--overwrite"], "is no folder of a compaction, or has more in it"),
+    ([*WORDS[:-1], "taken", "--overwrite"], "is not replaced, since it has other files"),
     ([*WORDS[:-1], "boxes.csv", "--overwrite"], "boxes.csv holds the subscriptions"),
-    ([*WORDS[:-1], "boxes.csv/out"], "boxes.csv is no folder that you may change"),
+    ([*WORDS[:-1], "boxes.csv/out"], "boxes.csv is no folder with write permission"),
     ([*WORDS, "--picture", "a.png", "--no-picture"], "exclude each other"),
-    ([*WORDS, "--picture", "nowhere/a.png"], "no folder for the picture nowhere/a.png"),
+    ([*WORDS, "--picture", "nowhere/a.png"], "of the picture nowhere/a.png does not exist"),
     ([*WORDS, "--picture", "boxes.csv", "--overwrite"], "boxes.csv holds the subscriptions"),
-    ([*WORDS, "--picture", "a.csv"], "the picture a.csv would be a PNG"),
-    ([*WORDS, "--picture", "taken", "--overwrite"], "the picture taken would be a PNG"),
+    ([*WORDS, "--picture", "a.csv"], "the picture a.csv must be a PNG"),
+    ([*WORDS, "--picture", "taken", "--overwrite"], "the picture taken must be a PNG"),
     ([*WORDS, "--vectors", "x1"], "write COLUMN=LENGTH"),
     (WORDS, "pip install 'covey[report]', or leave the picture out with --no-picture"),
 ]
@@ -286,7 +288,7 @@ def test_what_spark_must_be_asked_for(boxes: Any, words: list[str], said: str) -
 def test_a_sample_that_cannot_be_computed_ends_it(boxes: Any) -> None:
     write_damaged_parquet(Path("big.parquet"))
     Path("s.csv").write_text("id,predicate\na,n > 5\n")
-    check(run("compact", "s.csv", "big.parquet", "-o", "out"), "Spark failed")
+    check(run("reduce", "s.csv", "big.parquet", "-o", "out"), "Spark failed")
     assert not Path("out").exists()
 
 
@@ -311,7 +313,7 @@ def check(done: Any, said: str) -> None:
 def test_odd_sets_are_compacted_too(boxes: Any, texts: list[str], line: str) -> None:
     rows = [{"id": n, "predicate": text} for n, text in enumerate(texts)]
     Path("s.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = run("compact", "s.json", "points.parquet", "-o", "out")
+    done = run("reduce", "s.json", "points.parquet", "-o", "out")
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith(line)
 
@@ -319,7 +321,7 @@ def test_odd_sets_are_compacted_too(boxes: Any, texts: list[str], line: str) -> 
 @pytest.mark.integration
 def test_when_nothing_can_be_read_it_says_so(boxes: Any) -> None:
     Path("s.json").write_text(json.dumps({"id": 1, "predicate": "x1 >"}) + "\n")
-    done = run("compact", "s.json", "points.parquet", "-o", "out")
+    done = run("reduce", "s.json", "points.parquet", "-o", "out")
     assert done.exit_code != 0
     assert "none of 1 subscriptions is valid; the first by id is 1: " in done.output
     assert not Path("out").exists()

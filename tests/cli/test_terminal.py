@@ -28,8 +28,9 @@ def test_a_terminal_shows_tasks_and_a_pipe_only_the_summary(tmp_path: Path) -> N
     os.close(theirs)
     shown = _all_of(ours)
     said = (started.communicate()[0]).decode()
-    assert started.returncode == 0, shown
+    assert started.returncode == 3, shown
     assert " tasks" in shown
+    assert " of 60 events, " in shown
     assert "match and write" in shown
     assert "WARN" not in shown
     assert "log4j" not in shown
@@ -45,7 +46,7 @@ def test_a_terminal_shows_tasks_and_a_pipe_only_the_summary(tmp_path: Path) -> N
 @pytest.mark.integration
 def test_nothing_but_the_summary_where_there_is_no_terminal(tmp_path: Path) -> None:
     write_tables(tmp_path)
-    words = ["preview", "price > 20", "ticks.csv", "--master", "local[1]"]
+    words = ["preview", "price > 20", "ticks.csv", "--master", "local[1]", "--quiet"]
     done = subprocess.run([*PROGRAM, *words], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("20 of 60 events match (33.3%)")

@@ -75,11 +75,11 @@ def test_work_is_that_of_the_events_given(run: Any) -> None:
     [
         (["nowhere"], "there is no model at nowhere"),
         (["model1"], "has no zones"),
-        (["model8", "--attributes", "z"], "--attributes are one or two of"),
-        (["model8", "--attributes", "x,y,x"], "--attributes are one or two of"),
+        (["model8", "--attributes", "z"], "--attributes must be one or two of"),
+        (["model8", "--attributes", "x,y,x"], "--attributes must be one or two of"),
         (["model8", "--no-picture", "--attributes", "x"], "leave --no-picture out"),
-        (["model8", "--worker-memory", "much"], "a size as 512m or 2g"),
-        (["model8", "--events-format", "csv"], "are of --events"),
+        (["model8", "--worker-memory", "much"], "a size such as 512m or 2g"),
+        (["model8", "--events-format", "csv"], "describe --events"),
         (["model8", "--events", "none.parquet"], "no events at none.parquet"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A space whose events can all be tried: two whole numbers of six and null, and a text of three."""
+"""A space small enough to try every event: two integer columns of six values, and a text column."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ EVENTS = Events.from_arrow(
 )
 
 
-def within(regions: Regions) -> list[set[int]]:
-    """The events in each region."""
-    found: list[set[int]] = [set() for _ in range(len(regions))]
+def find_events_by_region(regions: Regions) -> list[set[int]]:
+    """Return the set of events in each region."""
+    event_sets: list[set[int]] = [set() for _ in range(len(regions))]
     for event, region in BruteForceIndex(regions).match(EVENTS):
-        found[region].add(event)
-    return found
+        event_sets[region].add(event)
+    return event_sets
 
 
-def union(regions: Regions) -> set[int]:
-    """The events in any of them."""
-    return set().union(*within(regions))
+def find_all_events(regions: Regions) -> set[int]:
+    """Return the events in any of the regions."""
+    return set().union(*find_events_by_region(regions))
 
 
-def parsed(*texts: str) -> Regions:
-    """The regions of texts, of which each is one region."""
-    found = parse(SPACE, list(texts))
-    assert len(found.regions) == len(texts)
-    return found.regions
+def parse_regions(*texts: str) -> Regions:
+    """Return the regions of texts that have one region each."""
+    predicates = parse(SPACE, list(texts))
+    assert len(predicates.regions) == len(texts)
+    return predicates.regions
 
 
 def _interval(name: str, ends: tuple[int, int]) -> str:
@@ -68,13 +68,13 @@ _PREDICATES = st.builds(
 
 
 @st.composite
-def many(draw: st.DrawFn, max_size: int = 24) -> Regions:
-    """Regions of the space, null and lists among what they admit."""
+def region_batches(draw: st.DrawFn, max_size: int = 24) -> Regions:
+    """Draw regions of the space, some of them with nulls and lists."""
     texts = draw(st.lists(_PREDICATES, min_size=1, max_size=max_size))
     return parse(SPACE, texts).regions
 
 
 def portions(draw: st.DrawFn, count: int) -> list[np.ndarray]:
-    """All rows in some order, cut somewhere."""
+    """Draw a random partition of the rows, in random order."""
     rows = np.array(draw(st.permutations(range(count))), np.int64)
     return np.split(rows, sorted(draw(st.sets(st.integers(0, count), max_size=3))))

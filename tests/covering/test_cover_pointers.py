@@ -1,4 +1,4 @@
-"""Equal regions, covers and the tops of chains, beside plain loops."""
+"""Equal rows, covering rows and roots of chains, compared with plain loops."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from covey.covering.region_boxes import RegionBoxes
 from covey.geometry import Regions
 from covey.index import BruteForceIndex, SegmentIndex
 from covey.testing.strategies import regions, spaces
-from tests.covering.grid import many, portions, within
+from tests.covering.grid import find_events_by_region, portions, region_batches
 
 
-@given(many())
-def test_equal_regions_have_the_first_of_them(some: Regions) -> None:
-    inside = within(some)
-    equal = find_equal_rows(RegionBoxes.from_regions(some)).tolist()
+@given(region_batches())
+def test_equal_regions_point_to_the_first_of_them(stored: Regions) -> None:
+    inside = find_events_by_region(stored)
+    equal = find_equal_rows(RegionBoxes.from_regions(stored)).tolist()
     assert [inside[i] for i in equal] == inside
-    rows = RegionBoxes.from_regions(some)
+    rows = RegionBoxes.from_regions(stored)
     spelled = list(
         zip(rows.lower.tolist(), rows.upper.tolist(), rows.residual_ids.tolist(), strict=True)
     )
@@ -28,37 +28,37 @@ def test_equal_regions_have_the_first_of_them(some: Regions) -> None:
 
 @given(st.data())
 def test_a_repeated_region_is_equal(data: st.DataObject) -> None:
-    some = data.draw(regions(data.draw(spaces()), max_regions=6))
-    count = len(some)
-    twice = RegionBoxes.from_regions(Regions.concat([some, some.take(np.arange(count)[::-1])]))
+    stored = data.draw(regions(data.draw(spaces()), max_regions=6))
+    count = len(stored)
+    twice = RegionBoxes.from_regions(Regions.concat([stored, stored.take(np.arange(count)[::-1])]))
     equal = find_equal_rows(twice)
     assert (equal[count:] == equal[:count][::-1]).all()
 
 
 @given(st.data())
-def test_covers_are_found_whichever_rows_are_asked_together(data: st.DataObject) -> None:
-    some = data.draw(regions(data.draw(spaces()), max_regions=12) | many())
-    some = some.take(np.unique(find_equal_rows(RegionBoxes.from_regions(some))))
-    every = set(BruteForceIndex(some).find_covering(some))
-    index = SegmentIndex.build(some)
-    found = find_covering_rows(index, np.arange(len(some)))
-    for row, cover in enumerate(found.tolist()):
+def test_covers_do_not_depend_on_the_rows_queried_together(data: st.DataObject) -> None:
+    stored = data.draw(regions(data.draw(spaces()), max_regions=12) | region_batches())
+    stored = stored.take(np.unique(find_equal_rows(RegionBoxes.from_regions(stored))))
+    every = set(BruteForceIndex(stored).find_covering(stored))
+    index = SegmentIndex.build(stored)
+    cover_rows = find_covering_rows(index, np.arange(len(stored)))
+    for row, cover in enumerate(cover_rows.tolist()):
         others = {outer for inner, outer in every if inner == row and outer != row}
         assert cover in others if others else cover == -1
-    for rows in portions(data.draw, len(some)):
-        assert find_covering_rows(index, rows).tolist() == found[rows].tolist()
+    for rows in portions(data.draw, len(stored)):
+        assert find_covering_rows(index, rows).tolist() == cover_rows[rows].tolist()
 
 
 @given(st.data(), st.integers(1, 40))
-def test_tops_are_where_walking_ends(data: st.DataObject, count: int) -> None:
+def test_the_root_of_a_chain_is_where_its_pointers_end(data: st.DataObject, count: int) -> None:
     pointers = np.array(
         data.draw(st.lists(st.integers(-1, count - 1), min_size=count, max_size=count)), np.int64
     )
     for row, top in enumerate(find_chain_roots(pointers).tolist()):
-        at = row
+        node = row
         for _ in range(count):
-            at = at if pointers[at] < 0 else int(pointers[at])
-        circle = {at}
-        while pointers[at] >= 0 and (at := int(pointers[at])) not in circle:
-            circle.add(at)
+            node = node if pointers[node] < 0 else int(pointers[node])
+        circle = {node}
+        while pointers[node] >= 0 and (node := int(pointers[node])) not in circle:
+            circle.add(node)
         assert top == min(circle)

@@ -1,4 +1,4 @@
-"""A reduction loses no event, and says what it removed."""
+"""A reduction loses no event and reports which regions are redundant."""
 
 from __future__ import annotations
 
@@ -22,22 +22,28 @@ from covey.space import Events
 from covey.space.ragged_array import RaggedArray
 from covey.testing.strategies import events, regions, spaces
 from covey.workload import UniformBoxes
-from tests.covering.grid import EVENTS, many, parsed, union, within
+from tests.covering.grid import (
+    EVENTS,
+    find_all_events,
+    find_events_by_region,
+    parse_regions,
+    region_batches,
+)
 
 _BUDGETS = st.sampled_from(
     [ReductionLimits(), ReductionLimits(0), ReductionLimits(64, 0.05), ReductionLimits(2, 1.0)]
 )
 
 
-def check(result: Reduction, some: Regions) -> None:
-    """What holds of every reduction."""
+def check(result: Reduction, stored: Regions) -> None:
+    """Check the counts and statuses that every reduction must have."""
     summary = result.summary
     active = np.flatnonzero(result.statuses == RegionStatus.ACTIVE)
     assert summary.active == len(active)
     assert summary.filters == len(result.filters) == len(result.filter_members)
     assert sorted(result.filter_members.values.tolist()) == active.tolist()
-    by = result.statuses[result.absorbers.values]
-    assert np.isin(by, [RegionStatus.ACTIVE, RegionStatus.SUBSUMED]).all()
+    absorbing = result.statuses[result.absorbers.values]
+    assert np.isin(absorbing, [RegionStatus.ACTIVE, RegionStatus.SUBSUMED]).all()
     absorbed = result.absorbers.lengths > 0
     assert absorbed.tolist() == (result.statuses != RegionStatus.ACTIVE).tolist()
     assert (result.statuses == RegionStatus.EQUAL).sum() == summary.equal
@@ -45,95 +51,98 @@ def check(result: Reduction, some: Regions) -> None:
     assert (result.statuses == RegionStatus.SUBSUMED).sum() == summary.subsumed
 
 
-@given(many(40), _BUDGETS, st.booleans())
-def test_the_union_stays_and_absorbers_hold_what_they_absorb(
-    some: Regions, budget: ReductionLimits, with_sample: bool
+@given(region_batches(40), _BUDGETS, st.booleans())
+def test_the_union_stays_and_absorbers_contain_the_redundant_regions(
+    stored: Regions, budget: ReductionLimits, with_sample: bool
 ) -> None:
     result = reduce_regions(
-        some, np.arange(len(some)), sample=EVENTS if with_sample else None, limits=budget
+        stored, np.arange(len(stored)), sample=EVENTS if with_sample else None, limits=budget
     )
-    check(result, some)
-    active = some.take(np.flatnonzero(result.statuses == RegionStatus.ACTIVE))
-    assert union(active) == union(some) <= union(result.filters)
-    inside = within(some)
+    check(result, stored)
+    active = stored.take(np.flatnonzero(result.statuses == RegionStatus.ACTIVE))
+    assert find_all_events(active) == find_all_events(stored) <= find_all_events(result.filters)
+    inside = find_events_by_region(stored)
     for row in np.flatnonzero(result.absorbers.lengths).tolist():
-        by = result.absorbers.row(row).tolist()
-        assert inside[row] <= set().union(*(inside[other] for other in by))
+        absorbing = result.absorbers.row(row).tolist()
+        assert inside[row] <= set().union(*(inside[second] for second in absorbing))
     of = np.repeat(np.arange(len(result.filter_members)), result.filter_members.lengths)
-    assert covers(result.filters, of, some, result.filter_members.values).all()
+    assert covers(result.filters, of, stored, result.filter_members.values).all()
 
 
 @given(st.data(), _BUDGETS)
 def test_no_event_is_lost_in_any_space(data: st.DataObject, budget: ReductionLimits) -> None:
     space = data.draw(spaces())
-    some, these = data.draw(regions(space, max_regions=16)), data.draw(events(space, max_events=16))
-    result = reduce_regions(some, np.arange(len(some)), sample=these, limits=budget)
-    check(result, some)
-    active = some.take(np.flatnonzero(result.statuses == RegionStatus.ACTIVE))
-    wanted, kept, let_in = (
-        set(BruteForceIndex(part).match(these).query_rows.tolist())
-        for part in (some, active, result.filters)
+    stored, these = (
+        data.draw(regions(space, max_regions=16)),
+        data.draw(events(space, max_events=16)),
     )
-    assert wanted == kept <= let_in
+    result = reduce_regions(stored, np.arange(len(stored)), sample=these, limits=budget)
+    check(result, stored)
+    active = stored.take(np.flatnonzero(result.statuses == RegionStatus.ACTIVE))
+    matched, matched_by_active, admitted = (
+        set(BruteForceIndex(part).match(these).query_rows.tolist())
+        for part in (stored, active, result.filters)
+    )
+    assert matched == matched_by_active <= admitted
 
 
-@given(many(40))
-def test_without_a_budget_only_equal_and_covered_ones_go(some: Regions) -> None:
+@given(region_batches(40))
+def test_only_equal_and_covered_regions_are_redundant_without_a_budget(stored: Regions) -> None:
     result = reduce_regions(
-        some, np.arange(len(some)), sample=EVENTS, limits=ReductionLimits(0, 0.0)
+        stored, np.arange(len(stored)), sample=EVENTS, limits=ReductionLimits(0, 0.0)
     )
     assert result.summary.subsumed == result.summary.imperfectly_merged == 0
     assert result.summary.undecided == result.summary.active
-    assert union(result.filters) == union(some)
+    assert find_all_events(result.filters) == find_all_events(stored)
     every = {
         (inner, outer)
-        for inner, outer in BruteForceIndex(some).find_covering(some)
+        for inner, outer in BruteForceIndex(stored).find_covering(stored)
         if inner != outer
     }
     active = set(np.flatnonzero(result.statuses == RegionStatus.ACTIVE).tolist())
-    for inner, outer in every:  # of two that cover each other one stays
+    for inner, outer in every:  # one of two regions that cover each other stays active
         assert not (inner in active and outer in active)
 
 
-@given(many(40), st.sampled_from([0.0, 0.02, 0.2]))
-def test_the_budget_is_kept_on_events_seen_and_unseen(some: Regions, added: float) -> None:
+@given(region_batches(40), st.sampled_from([0.0, 0.02, 0.2]))
+def test_the_budget_holds_for_sampled_and_other_events(stored: Regions, added: float) -> None:
     result = reduce_regions(
-        some, np.arange(len(some)), sample=EVENTS, limits=ReductionLimits(32, added)
+        stored, np.arange(len(stored)), sample=EVENTS, limits=ReductionLimits(32, added)
     )
     seen, unseen = (set(range(first, len(EVENTS), 2)) for first in range(2))
-    false = union(result.filters) - union(some)
+    false = find_all_events(result.filters) - find_all_events(stored)
     assert len(false & seen) <= added * len(seen)
     assert result.summary.false_share <= added
     assert result.summary.false_forwards == len(false & unseen)
-    assert result.summary.matched_events == len(union(some) & unseen)
+    assert result.summary.matched_events == len(find_all_events(stored) & unseen)
 
 
-def test_it_is_the_same_every_time() -> None:
+def test_a_reduction_is_deterministic() -> None:
     load = UniformBoxes(2, 0.2)
-    some = load.generate_regions(0, 3000)
+    stored = load.generate_regions(0, 3000)
     sample = Events.from_arrow(load.generate_events(0, 1000), load.space)
-    one, other = (
-        reduce_regions(some, np.arange(3000), sample=sample, limits=ReductionLimits(8, 0.01))
+    one, second = (
+        reduce_regions(stored, np.arange(3000), sample=sample, limits=ReductionLimits(8, 0.01))
         for _ in range(2)
     )
-    assert one.summary == other.summary
+    assert one.summary == second.summary
     assert min(one.summary.covered, one.summary.subsumed, one.summary.imperfectly_merged) > 0
     for mine, yours in (
-        (one.absorbers, other.absorbers),
-        (one.filter_members, other.filter_members),
+        (one.absorbers, second.absorbers),
+        (one.filter_members, second.filter_members),
     ):
         assert mine.offsets.tolist() == yours.offsets.tolist()
         assert mine.values.tolist() == yours.values.tolist()
 
 
 class Portioned:
-    """Workers that never see all rows together, nor in their order."""
+    """An executor that splits all rows and changes their order."""
 
     def find_covering_rows(self, index: SegmentIndex) -> np.ndarray:
         rows = np.arange(len(index))
         found = np.empty(len(index), np.int64)
-        for some in np.array_split(rows[::-1], 7):
-            found[some] = find_covering_rows(index, some)
+        for stored in np.array_split(rows[::-1], 7):
+            found[stored] = find_covering_rows(index, stored)
         return found
 
     def find_subsumed(self, absorber_index: AbsorberIndex, max_subtractions: int) -> Subsumption:
@@ -142,7 +151,9 @@ class Portioned:
             absorber_index, boxes=RegionBoxes((), boxes.lower, boxes.upper, boxes.residual_ids)
         )
         rows = np.arange(len(boxes))
-        parts = [find_subsumed(apart, some, max_subtractions) for some in np.array_split(rows, 5)]
+        parts = [
+            find_subsumed(apart, stored, max_subtractions) for stored in np.array_split(rows, 5)
+        ]
         absorbers = RaggedArray.concat([part.absorbers for part in parts])
         return Subsumption(rows, absorbers, np.concatenate([p.is_witnessed for p in parts]))
 
@@ -153,32 +164,36 @@ class Portioned:
         return proposed[::-1]
 
 
-def test_it_is_the_same_whoever_works() -> None:
+def test_the_result_does_not_depend_on_the_executor() -> None:
     load = UniformBoxes(2, 0.2)
-    some = load.generate_regions(0, 3000)
+    stored = load.generate_regions(0, 3000)
     sample = Events.from_arrow(load.generate_events(0, 1000), load.space)
-    one, other = (
+    one, second = (
         reduce_regions(
-            some, np.arange(3000), sample=sample, limits=ReductionLimits(8, 0.01), executor=workers
+            stored,
+            np.arange(3000),
+            sample=sample,
+            limits=ReductionLimits(8, 0.01),
+            executor=workers,
         )
         for workers in (None, Portioned())
     )
-    assert one.summary == other.summary
-    assert one.statuses.tolist() == other.statuses.tolist()
-    assert one.absorbers.values.tolist() == other.absorbers.values.tolist()
-    assert one.filter_members.values.tolist() == other.filter_members.values.tolist()
-    assert list(other.seconds_by_step) == ["equality", "covering", "subsumption", "merging"]
+    assert one.summary == second.summary
+    assert one.statuses.tolist() == second.statuses.tolist()
+    assert one.absorbers.values.tolist() == second.absorbers.values.tolist()
+    assert one.filter_members.values.tolist() == second.filter_members.values.tolist()
+    assert list(second.seconds_by_step) == ["equality", "covering", "subsumption", "merging"]
 
 
 def test_each_step_is_counted() -> None:
-    some = parsed(
+    stored = parse_regions(
         "x BETWEEN 0 AND 40 AND y = 1", "x BETWEEN 0 AND 40 AND y = 1",  # equal
         "x BETWEEN 1 AND 2 AND y = 1",  # covered
         "x BETWEEN 50 AND 90", "x >= 80 AND s > ''", "x BETWEEN 92 AND 99 AND s = 'a'",  # covered
         "x BETWEEN 70 AND 99 AND s = 'a'",  # subsumed
-        "x BETWEEN 41 AND 49 AND y = 1",  # beside the first
+        "x BETWEEN 41 AND 49 AND y = 1",  # next to the first
     )  # fmt: skip
-    result = reduce_regions(some, np.array([0, 1, 1, 2, 3, 3, 4, 5]))
+    result = reduce_regions(stored, np.array([0, 1, 1, 2, 3, 3, 4, 5]))
     summary = result.summary
     assert (summary.equal, summary.covered, summary.subsumed) == (1, 2, 1)
     assert (summary.perfectly_merged, summary.imperfectly_merged, summary.filters) == (1, 0, 3)
@@ -188,17 +203,19 @@ def test_each_step_is_counted() -> None:
     ]  # fmt: skip
 
 
-def test_nothing_is_compacted_to_nothing() -> None:
-    none = parsed("x = 1").take(np.empty(0, np.int64))
+def test_a_reduction_of_no_regions_is_empty() -> None:
+    none = parse_regions("x = 1").take(np.empty(0, np.int64))
     result = reduce_regions(none, np.empty(0, np.int64), sample=EVENTS)
     assert len(result.filters) == result.summary.false_forwards == 0
 
 
-def test_the_whole_space_absorbs_all() -> None:
-    result = reduce_regions(parsed("x > 1", "true", "y IN (1, 5, 9)"), np.arange(3))
+def test_a_region_that_is_the_whole_space_absorbs_all_others() -> None:
+    result = reduce_regions(parse_regions("x > 1", "true", "y IN (1, 5, 9)"), np.arange(3))
     assert result.statuses.tolist() == [
         RegionStatus.COVERED,
         RegionStatus.ACTIVE,
         RegionStatus.COVERED,
     ]
-    assert len(result.filters.constraints) == 0 or union(result.filters) == set(range(len(EVENTS)))
+    assert len(result.filters.constraints) == 0 or find_all_events(result.filters) == set(
+        range(len(EVENTS))
+    )

@@ -1,4 +1,4 @@
-"""Boxes of codes say what regions say: of events, of each other, and back again."""
+"""Region boxes contain the same events as regions, cover alike, and convert back to regions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from covey.geometry import Regions
 from covey.geometry.relations import contains, covers
 from covey.space import Events
 from covey.testing.strategies import events, regions, spaces
-from tests.covering.grid import parsed
+from tests.covering.grid import parse_regions
 
 
 def pairs(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,51 +32,56 @@ def scalar_spaces(draw: st.DrawFn) -> Space:
 
 
 @given(st.data())
-def test_a_box_holds_the_events_of_its_region(data: st.DataObject) -> None:
+def test_a_box_contains_the_events_of_its_region(data: st.DataObject) -> None:
     space = data.draw(scalar_spaces())
-    some, these = data.draw(regions(space, max_regions=12)), data.draw(events(space, max_events=12))
-    boxes = RegionBoxes.from_regions(some)
-    codes = boxes.encode_events(these)
-    r, e = pairs(len(some), len(these))
+    stored, drawn_events = (
+        data.draw(regions(space, max_regions=12)),
+        data.draw(events(space, max_events=12)),
+    )
+    boxes = RegionBoxes.from_regions(stored)
+    codes = boxes.encode_events(drawn_events)
+    r, e = pairs(len(stored), len(drawn_events))
     held = ((boxes.lower[r] <= codes[e]) & (codes[e] <= boxes.upper[r])).all(axis=1)
-    right = contains(some, r, these, e)
+    expected = contains(stored, r, drawn_events, e)
     said = boxes.residual_ids[r] == 0
-    assert (held[said] == right[said]).all()
-    assert (held >= right).all()
+    assert (held[said] == expected[said]).all()
+    assert (held >= expected).all()
 
 
 @given(st.data())
-def test_a_box_in_a_box_is_a_cover_unless_a_rest_says_otherwise(data: st.DataObject) -> None:
+def test_a_box_inside_a_box_is_covered_if_its_residual_constraint_allows(
+    data: st.DataObject,
+) -> None:
     space = data.draw(spaces())
-    some = data.draw(regions(space, max_regions=12))
-    boxes = RegionBoxes.from_regions(some)
-    i, j = pairs(len(some), len(some))
+    stored = data.draw(regions(space, max_regions=12))
+    boxes = RegionBoxes.from_regions(stored)
+    i, j = pairs(len(stored), len(stored))
     inside = (boxes.lower[i] <= boxes.lower[j]) & (boxes.upper[j] <= boxes.upper[i])
     says = inside.all(axis=1) & (
         (boxes.residual_ids[i] == 0) | (boxes.residual_ids[i] == boxes.residual_ids[j])
     )
-    right = covers(some, i, some, j)
-    scalar = all(space[name].type.is_scalar for name in some.constraints)
+    expected = covers(stored, i, stored, j)
+    scalar = all(space[name].type.is_scalar for name in stored.constraints)
     both = (boxes.residual_ids[i] == 0) & (boxes.residual_ids[j] == 0)
-    assert (says[both] == right[both]).all()
-    if scalar:  # a ball may miss to cover itself by rounding
-        assert (says <= right).all()
+    assert (says[both] == expected[both]).all()
+    if scalar:  # by rounding, a ball may not cover itself
+        assert (says <= expected).all()
 
 
 @given(st.data())
-def test_regions_come_back_from_boxes(data: st.DataObject) -> None:
+def test_boxes_convert_back_to_their_regions(data: st.DataObject) -> None:
     space = data.draw(spaces())
-    some = data.draw(regions(space, max_regions=12))
-    boxes, rows = RegionBoxes.from_regions(some), np.arange(len(some))[::-1]
-    back = boxes.to_regions(some, rows, boxes.lower[rows], boxes.upper[rows])
-    again = RegionBoxes.from_regions(Regions.concat([some, back]))
+    stored = data.draw(regions(space, max_regions=12))
+    boxes, rows = RegionBoxes.from_regions(stored), np.arange(len(stored))[::-1]
+    back = boxes.to_regions(stored, rows, boxes.lower[rows], boxes.upper[rows])
+    again = RegionBoxes.from_regions(Regions.concat([stored, back]))
     for part in (again.lower, again.upper, again.residual_ids):
-        assert (part[rows] == part[len(some) :]).all()
+        assert (part[rows] == part[len(stored) :]).all()
 
 
-def test_null_is_below_all_values_and_neighbours_leave_no_gap() -> None:
+def test_null_is_below_all_values_and_adjacent_intervals_have_adjacent_codes() -> None:
     boxes = RegionBoxes.from_regions(
-        parsed(
+        parse_regions(
             "x BETWEEN 1 AND 3",
             "x BETWEEN 4 AND 9",
             "x IS NULL",
@@ -94,9 +99,9 @@ def test_null_is_below_all_values_and_neighbours_leave_no_gap() -> None:
     assert (lower[5], upper[5]) == (-1, boxes.axes[x].max_code)
 
 
-def test_texts_are_neighbours_where_nothing_can_be_between() -> None:
+def test_text_intervals_are_adjacent_if_no_text_lies_between() -> None:
     boxes = RegionBoxes.from_regions(
-        parsed("s < 'b'", "s >= 'b' AND s <= 'c'", "s > 'c' AND s < 'd'", "s = 'e'")
+        parse_regions("s < 'b'", "s >= 'b' AND s <= 'c'", "s > 'c' AND s < 'd'", "s = 'e'")
     )
     (lower,), (upper,) = boxes.lower.T.reshape(1, -1), boxes.upper.T.reshape(1, -1)
     assert upper[0] + 1 == lower[1]
@@ -104,7 +109,7 @@ def test_texts_are_neighbours_where_nothing_can_be_between() -> None:
     assert upper[2] + 2 < lower[3] + 1
 
 
-def test_what_boxes_cannot_say_is_the_same_rest_where_it_is_the_same() -> None:
+def test_equal_residual_constraints_have_equal_ids() -> None:
     space = Space.from_types(
         {"x": pa.int32(), "t": pa.list_(pa.string()), "v": pa.list_(pa.float32(), 2)}
     )
@@ -118,31 +123,34 @@ def test_what_boxes_cannot_say_is_the_same_rest_where_it_is_the_same() -> None:
         "vector_l2_distance(v, array(1f, 2f)) <= 1f AND x > 3",
         "vector_l2_distance(v, array(1f, 2f)) <= 2f",
     ]
-    found = parse(space, texts)
-    assert len(found.regions) == len(texts)
-    rest = RegionBoxes.from_regions(found.regions).residual_ids.tolist()
-    assert rest[0] == 0
-    assert rest[2] == rest[3]
-    assert rest[5] == rest[6]
-    assert len(set(rest)) == 6
+    predicates = parse(space, texts)
+    assert len(predicates.regions) == len(texts)
+    ids = RegionBoxes.from_regions(predicates.regions).residual_ids.tolist()
+    assert ids[0] == 0
+    assert ids[2] == ids[3]
+    assert ids[5] == ids[6]
+    assert len(set(ids)) == 6
 
 
 @given(st.data())
-def test_lengths_are_never_nothing_and_one_in_all(data: st.DataObject) -> None:
+def test_code_edges_increase_strictly_from_0_to_1(data: st.DataObject) -> None:
     space = data.draw(scalar_spaces())
-    some, these = data.draw(regions(space, max_regions=12)), data.draw(events(space, max_events=40))
-    boxes = RegionBoxes.from_regions(some)
-    codes = boxes.encode_events(these)
+    stored, drawn_events = (
+        data.draw(regions(space, max_regions=12)),
+        data.draw(events(space, max_events=40)),
+    )
+    boxes = RegionBoxes.from_regions(stored)
+    codes = boxes.encode_events(drawn_events)
     for k, axis in enumerate(boxes.axes):
         for sample in (None, codes[:, k]):
-            where = compute_code_edges(axis, sample)
-            assert len(where) == axis.max_code + 3
-            assert (np.diff(where) > 0).all()
-            assert (where[0], where[-1]) == (0.0, 1.0)
+            edges = compute_code_edges(axis, sample)
+            assert len(edges) == axis.max_code + 3
+            assert (np.diff(edges) > 0).all()
+            assert (edges[0], edges[-1]) == (0.0, 1.0)
 
 
-def test_with_a_sample_length_is_where_events_are() -> None:
-    boxes = RegionBoxes.from_regions(parsed(*(f"x = {n}" for n in range(0, 100, 10))))
+def test_edges_of_a_sample_give_length_to_codes_with_events() -> None:
+    boxes = RegionBoxes.from_regions(parse_regions(*(f"x = {n}" for n in range(0, 100, 10))))
     rows = pa.table({"x": pa.array([20] * 90 + list(range(60, 70)), pa.int32())})
     (axis,) = boxes.axes
     sample = boxes.encode_events(Events.from_arrow(rows, Space.from_types({"x": pa.int32()})))[:, 0]
@@ -151,9 +159,9 @@ def test_with_a_sample_length_is_where_events_are() -> None:
     assert lengths[: boxes.lower[2, 0]].sum() < 0.1
 
 
-def test_with_a_sample_texts_that_are_named_have_the_length_of_all_that_occur() -> None:
+def test_texts_that_events_contain_have_most_of_the_length() -> None:
     names = [f"s{n:03}" for n in range(100)]
-    boxes = RegionBoxes.from_regions(parsed(*(f"s = '{name}'" for name in names)))
+    boxes = RegionBoxes.from_regions(parse_regions(*(f"s = '{name}'" for name in names)))
     rows = pa.table({"s": names * 3})
     sample = boxes.encode_events(Events.from_arrow(rows, Space.from_types({"s": pa.string()})))[
         :, 0

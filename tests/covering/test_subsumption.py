@@ -1,4 +1,4 @@
-"""What is kept has the union of all, and whoever is absorbed is within those that absorb it."""
+"""Active regions keep the union of all, and absorbers contain what they absorb."""
 
 from __future__ import annotations
 
@@ -15,47 +15,55 @@ from covey.covering.subsumption import Subsumption, find_subsumed
 from covey.geometry import Regions
 from covey.index import BruteForceIndex
 from covey.testing.strategies import events, regions, spaces
-from tests.covering.grid import many, parsed, portions, union, within
+from tests.covering.grid import (
+    find_all_events,
+    find_events_by_region,
+    parse_regions,
+    portions,
+    region_batches,
+)
 
 LIST, TAG = "x IN (0, 2, 9)", "array_contains(t, 'a')"
 BALL = "vector_l2_distance(v, array(0f, 1f)) <= 1f"
 
 
-def asked(some: Regions, budget: int = 64) -> tuple[AbsorberIndex, Subsumption]:
-    absorbing = AbsorberIndex.build(RegionBoxes.from_regions(some))
-    return absorbing, find_subsumed(absorbing, np.arange(len(some)), budget)
+def find_absorbers(stored: Regions, budget: int = 64) -> tuple[AbsorberIndex, Subsumption]:
+    absorbing = AbsorberIndex.build(RegionBoxes.from_regions(stored))
+    return absorbing, find_subsumed(absorbing, np.arange(len(stored)), budget)
 
 
-@given(many())
-def test_the_union_of_the_kept_is_the_union_of_all(some: Regions) -> None:
-    absorbing, found = asked(some)
-    assert union(some.take(np.flatnonzero(~found.is_absorbed))) == union(some)
-    inside = within(some)
-    for row in np.flatnonzero(found.is_absorbed).tolist():
-        by = found.absorbers.row(row).tolist()
-        assert inside[row] <= set().union(*(inside[other] for other in by))
+@given(region_batches())
+def test_the_union_of_active_regions_is_the_union_of_all(stored: Regions) -> None:
+    absorbing, predicates = find_absorbers(stored)
+    assert find_all_events(stored.take(np.flatnonzero(~predicates.is_absorbed))) == find_all_events(
+        stored
+    )
+    inside = find_events_by_region(stored)
+    for row in np.flatnonzero(predicates.is_absorbed).tolist():
+        by = predicates.absorbers.row(row).tolist()
+        assert inside[row] <= set().union(*(inside[second] for second in by))
         assert (absorbing.ranks[by] < absorbing.ranks[row]).all()
 
 
-@given(many())
-def test_a_witness_is_in_none_before(some: Regions) -> None:
-    boxes = RegionBoxes.from_regions(some)
-    simple = some.take(np.flatnonzero(boxes.residual_ids == 0))
-    absorbing, found = asked(simple, 10_000)
-    assert (found.is_absorbed != found.is_witnessed).all()
-    inside = within(simple)
-    for row in np.flatnonzero(found.is_witnessed).tolist():
+@given(region_batches())
+def test_a_witnessed_region_is_not_within_those_of_smaller_rank(stored: Regions) -> None:
+    boxes = RegionBoxes.from_regions(stored)
+    simple = stored.take(np.flatnonzero(boxes.residual_ids == 0))
+    absorbing, predicates = find_absorbers(simple, 10_000)
+    assert (predicates.is_absorbed != predicates.is_witnessed).all()
+    inside = find_events_by_region(simple)
+    for row in np.flatnonzero(predicates.is_witnessed).tolist():
         before = np.flatnonzero(absorbing.ranks < absorbing.ranks[row]).tolist()
         names = {axis.name for axis in absorbing.boxes.axes}
-        if names <= {"x", "y"}:  # of which the grid has every value between two ends
-            assert not inside[row] <= set().union(*(inside[other] for other in before))
+        if names <= {"x", "y"}:  # between two ends of these axes the grid has every value
+            assert not inside[row] <= set().union(*(inside[second] for second in before))
 
 
 @given(st.data())
-def test_the_result_does_not_depend_on_what_is_asked_together(data: st.DataObject) -> None:
-    some = data.draw(many())
-    absorbing, whole = asked(some)
-    for rows in portions(data.draw, len(some)):
+def test_the_result_does_not_depend_on_the_rows_queried_together(data: st.DataObject) -> None:
+    stored = data.draw(region_batches())
+    absorbing, whole = find_absorbers(stored)
+    for rows in portions(data.draw, len(stored)):
         part = find_subsumed(absorbing, rows, 64)
         assert part.is_witnessed.tolist() == whole.is_witnessed[rows].tolist()
         again = whole.absorbers.take(rows)
@@ -66,70 +74,88 @@ def test_the_result_does_not_depend_on_what_is_asked_together(data: st.DataObjec
 @given(st.data())
 def test_no_event_is_lost_in_any_space(data: st.DataObject) -> None:
     space = data.draw(spaces())
-    some, these = data.draw(regions(space, max_regions=16)), data.draw(events(space, max_events=16))
-    _, found = asked(some)
-    kept = some.take(np.flatnonzero(~found.is_absorbed))
-    before, after = BruteForceIndex(some).match(these), BruteForceIndex(kept).match(these)
+    stored, drawn_events = (
+        data.draw(regions(space, max_regions=16)),
+        data.draw(events(space, max_events=16)),
+    )
+    _, predicates = find_absorbers(stored)
+    active = stored.take(np.flatnonzero(~predicates.is_absorbed))
+    before, after = (
+        BruteForceIndex(stored).match(drawn_events),
+        BruteForceIndex(active).match(drawn_events),
+    )
     assert set(before.query_rows.tolist()) == set(after.query_rows.tolist())
 
 
-@given(many(), st.integers(0, 3))
-def test_no_more_are_taken_out_than_the_budget_allows(some: Regions, budget: int) -> None:
-    _, found = asked(some, budget)
-    assert found.absorbers.lengths.max(initial=0) <= budget
-    _, free = asked(some, 10_000)
-    assert not free.is_out_of_budget.any()
-    assert (found.is_absorbed <= free.is_absorbed).all()
-    assert (found.is_witnessed <= free.is_witnessed).all()
+@given(region_batches(), st.integers(0, 3))
+def test_at_most_as_many_absorbers_are_subtracted_as_the_budget_allows(
+    stored: Regions, budget: int
+) -> None:
+    _, predicates = find_absorbers(stored, budget)
+    assert predicates.absorbers.lengths.max(initial=0) <= budget
+    _, unbounded = find_absorbers(stored, 10_000)
+    assert not unbounded.is_out_of_budget.any()
+    assert (predicates.is_absorbed <= unbounded.is_absorbed).all()
+    assert (predicates.is_witnessed <= unbounded.is_witnessed).all()
 
 
-@given(many(40))
-def test_absorbers_come_before_what_they_absorb_and_hold_it(some: Regions) -> None:
-    absorbing, found = asked(some)
-    inside = within(some)
-    for row in np.flatnonzero(found.is_absorbed).tolist():
-        by = found.absorbers.row(row)
+@given(region_batches(40))
+def test_absorbers_have_smaller_ranks_and_contain_what_they_absorb(stored: Regions) -> None:
+    absorbing, predicates = find_absorbers(stored)
+    inside = find_events_by_region(stored)
+    for row in np.flatnonzero(predicates.is_absorbed).tolist():
+        by = predicates.absorbers.row(row)
         assert (absorbing.ranks[by] < absorbing.ranks[row]).all()
-        assert inside[row] <= set().union(*(inside[other] for other in by.tolist()))
+        assert inside[row] <= set().union(*(inside[second] for second in by.tolist()))
 
 
-def test_where_many_hold_a_point_one_that_counts_is_found() -> None:
+def test_an_absorber_is_found_if_many_regions_contain_a_point() -> None:
     small = [f"x BETWEEN {-n} AND {n}" for n in range(1, 60)]
-    absorbing, found = asked(parsed(*small, "x <= 70", "x >= -80"))
-    every = found.absorbers.lengths
+    absorbing, predicates = find_absorbers(parse_regions(*small, "x <= 70", "x >= -80"))
+    every = predicates.absorbers.lengths
     assert (every[:59] == 1).all()
-    assert (absorbing.ranks[found.absorbers.values] < absorbing.ranks[:59]).all()
+    assert (absorbing.ranks[predicates.absorbers.values] < absorbing.ranks[:59]).all()
 
 
-def test_where_very_many_hold_a_point_some_are_looked_at() -> None:
+def test_a_crowded_point_still_finds_absorbers() -> None:
     wide = [f"x BETWEEN {n} AND {n + 400}" for n in range(0, 600, 2)]
-    some = parsed(*wide, *[f"x BETWEEN {n} AND {n + 450}" for n in range(0, 600, 100)])
-    absorbing, found = asked(some, 8)
+    stored = parse_regions(*wide, *[f"x BETWEEN {n} AND {n + 450}" for n in range(0, 600, 100)])
+    absorbing, predicates = find_absorbers(stored, 8)
     assert absorbing.is_crowded
-    assert found.is_absorbed.any()
+    assert predicates.is_absorbed.any()
     ends = [(n, n + 400) for n in range(0, 600, 2)] + [(n, n + 450) for n in range(0, 600, 100)]
-    for row in np.flatnonzero(found.is_absorbed).tolist():
-        mine = set(range(ends[row][0], ends[row][1] + 1))
-        by = [set(range(ends[n][0], ends[n][1] + 1)) for n in found.absorbers.row(row).tolist()]
-        assert mine <= set().union(*by)
-    halves = [find_subsumed(absorbing, rows, 8) for rows in np.array_split(np.arange(len(some)), 3)]
+    for row in np.flatnonzero(predicates.is_absorbed).tolist():
+        own_values = set(range(ends[row][0], ends[row][1] + 1))
+        by = [
+            set(range(ends[n][0], ends[n][1] + 1)) for n in predicates.absorbers.row(row).tolist()
+        ]
+        assert own_values <= set().union(*by)
+    halves = [
+        find_subsumed(absorbing, rows, 8) for rows in np.array_split(np.arange(len(stored)), 3)
+    ]
     again = np.concatenate([half.is_absorbed for half in halves])
-    assert again.tolist() == found.is_absorbed.tolist()
+    assert again.tolist() == predicates.is_absorbed.tolist()
 
 
-def test_whole_numbers_that_touch_leave_nothing_between() -> None:
-    _, found = asked(parsed("x <= 3", "x BETWEEN 4 AND 99", "x BETWEEN 2 AND 5"))
-    assert found.absorbers.row(2).tolist() == [0, 1]
-    _, found = asked(parsed("x <= 3", "x BETWEEN 5 AND 99", "x BETWEEN 2 AND 6"))
-    assert found.is_witnessed.all()
+def test_adjacent_integer_intervals_leave_no_gap() -> None:
+    _, predicates = find_absorbers(
+        parse_regions("x <= 3", "x BETWEEN 4 AND 99", "x BETWEEN 2 AND 5")
+    )
+    assert predicates.absorbers.row(2).tolist() == [0, 1]
+    _, predicates = find_absorbers(
+        parse_regions("x <= 3", "x BETWEEN 5 AND 99", "x BETWEEN 2 AND 6")
+    )
+    assert predicates.is_witnessed.all()
 
 
-def test_null_has_to_be_taken_too() -> None:
-    one, other, third = "x >= 0", "x < 0 AND y > 1", "y > 2 AND s = 'a'"
-    _, found = asked(parsed(one, other, third))
-    assert not found.is_absorbed.any()
-    _, found = asked(parsed(one, other, third, "x IS NULL AND s > '' AND s < 'b'"))
-    assert found.absorbers.row(2).tolist() == [0, 1, 3]
+def test_an_absorbed_region_has_its_null_absorbed_too() -> None:
+    first, second, third = "x >= 0", "x < 0 AND y > 1", "y > 2 AND s = 'a'"
+    _, predicates = find_absorbers(parse_regions(first, second, third))
+    assert not predicates.is_absorbed.any()
+    _, predicates = find_absorbers(
+        parse_regions(first, second, third, "x IS NULL AND s > '' AND s < 'b'")
+    )
+    assert predicates.absorbers.row(2).tolist() == [0, 1, 3]
 
 
 @pytest.mark.parametrize(
@@ -147,14 +173,14 @@ def test_null_has_to_be_taken_too() -> None:
         ([f"{BALL} AND x > 1", f"{BALL} AND x < 4", f"{BALL} AND x BETWEEN 1 AND 4"], True),
     ],
 )  # fmt: skip
-def test_a_union_of_two_has_a_third(texts: list[str], is_absorbed: bool) -> None:
+def test_a_region_within_the_union_of_two_is_absorbed(texts: list[str], is_absorbed: bool) -> None:
     space = Space.from_types(
         {
             "x": pa.int32(), "y": pa.int32(), "s": pa.string(), "t": pa.list_(pa.string()),
             "v": pa.list_(pa.float32(), 2),
         }
     )  # fmt: skip
-    found = parse(space, texts)
-    assert len(found.regions) == 3
-    _, result = asked(found.regions)
+    predicates = parse(space, texts)
+    assert len(predicates.regions) == 3
+    _, result = find_absorbers(predicates.regions)
     assert result.is_absorbed.tolist() == [False, False, is_absorbed]

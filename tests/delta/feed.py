@@ -1,7 +1,7 @@
-"""Subscriptions in a Delta table that changes, and a model that follows its change feed.
+"""Script that changes subscriptions in a Delta table and updates a model from its change feed.
 
-Run with the folder to work in and Delta's jars; prints how often each digit matched, first and
-after the changes.
+Its arguments are a working folder and the jars of Delta. It prints how often each digit matched,
+before and after the changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from covey.spark import Matcher
 
 
 def main(folder: str, jars: str) -> None:
-    """Fits, changes the table, updates from its feed alone."""
+    """Fit a model, change the table, and update the model from the change feed alone."""
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
@@ -46,9 +46,12 @@ def main(folder: str, jars: str) -> None:
         .option("startingVersion", 2)
         .load(f"{folder}/alerts")
     )
-    changed, anew = model.update(feed), Matcher(eventSchema=events.schema).fit(spark.table(table))
-    found = [_digits(one.transform(events)) for one in (model, changed, anew)]
-    print(json.dumps(found))
+    changed, refitted = (
+        model.update(feed),
+        Matcher(eventSchema=events.schema).fit(spark.table(table)),
+    )
+    counts = [_digits(matcher.transform(events)) for matcher in (model, changed, refitted)]
+    print(json.dumps(counts))
     spark.stop()
 
 

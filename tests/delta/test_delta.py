@@ -1,4 +1,4 @@
-"""Delta tables as subscriptions, events and output, in processes of their own: jars come first."""
+"""Delta tables as subscriptions, events and output, each in a process of its own with the jars."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ JARS = sorted(str(jar) for jar in (Path(__file__).parents[2] / ".jars").glob("*.
 
 
 def run(*words: str) -> str:
-    """What a command prints; it must succeed."""
-    assert JARS, "there are no jars: `make jars` fetches them"
+    """Run a command that must succeed, and return its output."""
+    assert JARS, "no jars in .jars: `make jars` downloads them"
     done = subprocess.run(
         words, capture_output=True, text=True, timeout=900, check=False,
         env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
@@ -28,30 +28,32 @@ def run(*words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def fed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A folder with a Delta table of alerts, and what models that follow it have found."""
+def feed_output(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return a folder with a Delta table of alerts, and the output of `feed.py`."""
     folder = tmp_path_factory.mktemp("delta")
     script = Path(__file__).with_name("feed.py")
     return folder, run(sys.executable, str(script), str(folder), ",".join(JARS))
 
 
-def test_a_model_follows_the_change_feed_of_a_table(fed: tuple[Path, str]) -> None:
-    first, changed, anew = json.loads(fed[1].splitlines()[-1])
+def test_a_model_is_updated_from_the_change_feed_of_a_table(feed_output: tuple[Path, str]) -> None:
+    first, changed, refitted = json.loads(feed_output[1].splitlines()[-1])
     assert first == [[1, 100], [2, 100], [3, 100]]
-    assert changed == anew == [[3, 100], [7, 100], [9, 100]]
+    assert changed == refitted == [[3, 100], [7, 100], [9, 100]]
 
 
-def test_the_command_line_reads_and_writes_tables(fed: tuple[Path, str], tmp_path: Path) -> None:
-    """Alerts are 7, 3 and 9 by now, in a table that had others before."""
+def test_the_command_line_reads_and_writes_tables(
+    feed_output: tuple[Path, str], tmp_path: Path
+) -> None:
+    """After `feed.py`, the alerts are for the digits 3, 7 and 9."""
     (tmp_path / "digits.csv").write_text("n,digit\n1,7\n2,8\n3,9\n")
     covey, out = str(Path(sys.executable).with_name("covey")), tmp_path / "out.delta"
     run(
-        covey, "match", f"{tmp_path}/digits.csv", f"{fed[0]}/alerts", "-o", str(out),
+        covey, "match", f"{tmp_path}/digits.csv", f"{feed_output[0]}/alerts", "-o", str(out),
         "--subscriptions-format", "delta", "--jars", ",".join(JARS),
         "--conf", "spark.databricks.delta.snapshotPartitions=2",
         "--conf", "spark.sql.shuffle.partitions=2",
     )  # fmt: skip
-    commits = [one.read_text().splitlines() for one in (out / "_delta_log").glob("*.json")]
+    commits = [commit.read_text().splitlines() for commit in (out / "_delta_log").glob("*.json")]
     actions = [json.loads(line) for lines in commits for line in lines]
     files = [action["add"]["path"] for action in actions if "add" in action]
     rows = [row for file in files for row in pq.read_table(out / file).to_pylist()]

@@ -1,4 +1,4 @@
-"""Scores in plain Python, one at a time in float32, to compare `covey.geometry.distances` with."""
+"""Scores in plain Python, one at a time in float32, as the oracle of `covey.geometry.distances`."""
 
 from __future__ import annotations
 

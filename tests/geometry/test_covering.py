@@ -22,7 +22,7 @@ def test_every_region_covers_itself(data: st.DataObject, space: Space) -> None:
 
 
 @given(st.data(), all_spaces)
-def test_what_covers_a_cover_covers(data: st.DataObject, space: Space) -> None:
+def test_covering_is_transitive(data: st.DataObject, space: Space) -> None:
     batch = data.draw(regions(space, max_regions=8))
     is_cover = every_cover(batch, batch)
     # over[a, b] and over[b, c] imply over[a, c]
@@ -64,7 +64,7 @@ def test_regions_with_a_common_event_overlap(data: st.DataObject, space: Space) 
 
 
 @given(st.data(), flat_spaces)
-def test_a_region_overlaps_what_it_covers_and_in_both_directions(
+def test_a_region_overlaps_every_region_that_it_covers_and_overlap_is_symmetric(
     data: st.DataObject, space: Space
 ) -> None:
     a, b = data.draw(regions(space)), data.draw(regions(space))

@@ -37,9 +37,7 @@ def test_scores_are_those_of_a_plain_loop(
 
 
 @given(two_vectors(), st.integers(0, 1000))
-def test_scores_of_pairs_are_those_of_rows(
-    pair: tuple[list[float], list[float]], seed: int
-) -> None:
+def test_pair_scores_equal_row_scores(pair: tuple[list[float], list[float]], seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = (np.array([side, rng.normal(size=len(side))], np.float32) for side in pair)
     metrics = rng.integers(0, 2, 2).astype(np.uint8)

@@ -38,7 +38,7 @@ def boxes(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
 
 
 @pytest.mark.parametrize(("d", "bits"), SHAPES)
-def test_every_cell_has_a_position_of_its_own(d: int, bits: int) -> None:
+def test_every_cell_has_a_unique_position(d: int, bits: int) -> None:
     assert sorted(encode_cells(all_cells(d, bits), bits).tolist()) == list(range(1 << d * bits))
 
 

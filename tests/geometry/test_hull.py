@@ -42,7 +42,7 @@ def test_the_hull_of_a_hull_is_itself(data: st.DataObject, space: Space) -> None
     assert_same_regions(hull(hulls, np.arange(len(hulls))), hulls)
 
 
-def test_hulls_by_hand() -> None:
+def test_hulls_computed_by_hand() -> None:
     """Intervals and lists are united; an attribute that a member leaves free is free."""
 
     def hull_of(*texts: str) -> object:

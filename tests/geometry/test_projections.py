@@ -35,7 +35,7 @@ def _points(d: int) -> st.SearchStrategy[list[float]]:
 
 
 def _inside(outer: tuple[np.ndarray, ...], inner: tuple[np.ndarray, ...]) -> bool:
-    """Return whether all inner intervals lie within the outer ones."""
+    """Return True if all inner intervals lie within the outer ones."""
     return bool((outer[0] <= inner[0]).all() and (inner[1] <= outer[1]).all())
 
 
@@ -134,7 +134,9 @@ def test_a_box_projects_to_the_smallest_interval_of_its_vertices(
 
 
 @given(st.data(), directions)
-def test_widening_is_no_more_than_rounding(data: st.DataObject, projection: Directions) -> None:
+def test_widening_is_at_most_the_rounding_error(
+    data: st.DataObject, projection: Directions
+) -> None:
     centre = data.draw(
         st.lists(plain, min_size=projection.dimensions, max_size=projection.dimensions)
     )
@@ -151,7 +153,7 @@ def test_an_unbounded_side_is_unbounded_only_where_a_direction_has_an_entry() ->
 
 
 @pytest.mark.parametrize(("k", "d"), [(3, 3), (2, 5), (7, 3)])
-def test_orthonormal_directions_are_so_in_blocks_of_d(k: int, d: int) -> None:
+def test_orthonormal_directions_are_orthonormal_in_blocks_of_d(k: int, d: int) -> None:
     matrix = Directions.orthonormal(k, d, 0).matrix
     assert matrix.shape == (k, d)
     for start in range(0, k, d):
@@ -159,7 +161,7 @@ def test_orthonormal_directions_are_so_in_blocks_of_d(k: int, d: int) -> None:
         np.testing.assert_allclose(block @ block.T, np.eye(len(block)), atol=1e-12)
 
 
-def test_signs_and_sparse_entries_are_those_of_achlioptas() -> None:
+def test_random_entries_have_the_distributions_of_achlioptas() -> None:
     signs = Directions.random_signs(200, 50, 0).matrix
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert abs(signs.mean()) < 0.05
@@ -184,6 +186,6 @@ def test_the_same_seed_gives_the_same_directions(make: Callable[..., Directions]
         make(0, 4, 5)
 
 
-def test_the_expected_share_of_false_covers() -> None:
+def test_false_cover_probability_of_known_arguments() -> None:
     assert false_cover_probability(0) == 1.0
     assert false_cover_probability(2) == pytest.approx(0.40528473)

@@ -35,7 +35,7 @@ def assert_normal_form(range_set: RangeSet) -> None:
 
 
 @given(BOUNDS)
-def test_ranges_of_any_order_hold_the_integers_between(bounds: list[tuple[int, int]]) -> None:
+def test_ranges_in_any_order_contain_the_integers_between(bounds: list[tuple[int, int]]) -> None:
     range_set = ranges(bounds)
     assert_normal_form(range_set)
     assert integers(range_set) == expected_integers(bounds)
@@ -44,7 +44,9 @@ def test_ranges_of_any_order_hold_the_integers_between(bounds: list[tuple[int, i
 
 
 @given(BOUNDS, BOUNDS)
-def test_operations_are_those_of_sets(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
+def test_operations_equal_those_of_integer_sets(
+    a: list[tuple[int, int]], b: list[tuple[int, int]]
+) -> None:
     x, y = ranges(a), ranges(b)
     for answer, expected in (
         (x | y, expected_integers(a) | expected_integers(b)),
@@ -75,7 +77,7 @@ def test_contains_is_membership_in_the_set_of_integers(bounds: list[tuple[int, i
 
 
 @given(st.lists(BOUNDS, min_size=1, max_size=4), st.data())
-def test_rows_are_taken_in_the_given_order(
+def test_rows_are_taken_in_the_requested_order(
     rows: list[list[tuple[int, int]]], data: st.DataObject
 ) -> None:
     sets = [ranges(row) for row in rows]

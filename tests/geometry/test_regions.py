@@ -1,4 +1,4 @@
-"""Regions as columns: taking, concatenating, and dropping what does not constrain."""
+"""Regions as columns: taking rows, concatenating batches, dropping constraints without effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.workload.same import assert_same_regions
 
 
 @given(st.data(), spaces() | vector_spaces)
-def test_taking_all_changes_nothing(data: st.DataObject, space: Space) -> None:
+def test_taking_all_rows_changes_nothing(data: st.DataObject, space: Space) -> None:
     batch = data.draw(regions(space))
     assert_same_regions(batch.take(np.arange(len(batch))), batch)
 
@@ -37,7 +37,7 @@ def test_concatenated_regions_are_those_of_each_batch(data: st.DataObject, space
 
 
 @given(st.data(), spaces() | vector_spaces)
-def test_taking_twice_is_taking_once(data: st.DataObject, space: Space) -> None:
+def test_taking_rows_twice_equals_taking_them_once(data: st.DataObject, space: Space) -> None:
     batch = data.draw(regions(space))
     numbers = st.lists(st.integers(0, max(0, len(batch) - 1)), max_size=6 if len(batch) else 0)
     first = np.array(data.draw(numbers), np.int64)
@@ -46,14 +46,14 @@ def test_taking_twice_is_taking_once(data: st.DataObject, space: Space) -> None:
 
 
 @given(spaces())
-def test_constraints_that_admit_everything_are_left_out(space: Space) -> None:
+def test_constraints_that_admit_everything_are_dropped(space: Space) -> None:
     rows = np.arange(2)
     free = {a.name: Constraints(rows, build_unconstrained_batch(a.type, 2)) for a in space}
     nonempty, rows = Regions.from_constraints(space, 2, free)
     assert (dict(nonempty.constraints), rows.tolist(), len(nonempty)) == ({}, [0, 1], 2)
 
 
-def test_regions_that_admit_nothing_are_dropped_and_the_other_rows_returned() -> None:
+def test_regions_that_admit_nothing_are_dropped_and_other_rows_returned() -> None:
     space = Space.from_types({"x": pa.int32()})
     batch = Scalars.from_intervals(key_domain(INT), np.array([1, 5, 3]), np.array([2, 4, 3]))
     nonempty, rows = Regions.from_constraints(

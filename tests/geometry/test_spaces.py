@@ -23,7 +23,9 @@ from covey.space.types import FLOAT
         (pa.string(), pa.float64()),
     ],
 )
-def test_another_type_is_an_error(type_: pa.DataType, other_type: pa.DataType) -> None:
+def test_attributes_with_different_types_are_not_compared(
+    type_: pa.DataType, other_type: pa.DataType
+) -> None:
     space, other_space = Space.from_types({"x": type_}), Space.from_types({"x": other_type})
     stored = BruteForceIndex(parse(space, ["x IS NOT NULL"]).regions)
     with pytest.raises(SchemaError, match="'x' is"):

@@ -96,7 +96,7 @@ def test_empty_batches_and_unconstrained_rules_behave_as_others() -> None:
 
 
 def _admits(rule: TagRule, tokens: list[str | None]) -> bool:
-    """Return whether a rule admits a list, by its definition."""
+    """Return True if a rule admits a list, by its definition."""
     values = {token for token in tokens if token is not None}
     return (
         bool(rule.states & ValueState.VALUE)

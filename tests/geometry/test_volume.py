@@ -56,7 +56,7 @@ BOUNDS = {
         ("i <= 5 AND f > 1 AND flag", 0.125),
     ],
 )
-def test_volume_by_hand(text: str, expected: float) -> None:
+def test_volumes_computed_by_hand(text: str, expected: float) -> None:
     assert uniform_volume(parse(SPACE, [text]).regions, BOUNDS).tolist() == [
         pytest.approx(expected)
     ]

@@ -1,9 +1,9 @@
 """Values that include a counterexample to a relation, if one exists.
 
-A set of keys that is given by intervals and lists consists of pieces. Each piece begins at an end,
-at a listed key, or directly after one; the same is true of differences and intersections of two
-sets. Of a list of tags, only the set of tokens matters, and whether it has a null element. Tokens
-that no rule names are equivalent, so one such token is enough.
+A set of keys that consists of intervals and lists can be divided into pieces. Each piece begins at
+an end, at a listed key, or directly after one; the same is true of differences and intersections of
+two sets. Of a list of tags, only the set of tokens matters, and whether it has a null element.
+Tokens that no rule names are equivalent, so one such token is enough.
 """
 
 from __future__ import annotations

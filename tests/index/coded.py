@@ -1,6 +1,7 @@
-"""Random boxes of integers, coded as a segment codes them, and rows that ask for them.
+"""Random integer boxes, encoded as a segment encodes them, and query rows for them.
 
-Few keys and fewer boundaries: most ends share their code with keys that are on the other side.
+Keys are few and boundaries fewer, so that the code of most ends is also the code of keys on the
+other side of the end.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ CODEBOOK = Codebook.from_boundaries(np.arange(0, KEYS, EVERY))
 
 @dataclass(frozen=True)
 class Coded:
-    """Boxes from `lower` to `upper`, a column an attribute, with a tree over them."""
+    """Boxes from `lower` to `upper`, one column per attribute, with a tree over them."""
 
     lower: Ints
     upper: Ints
@@ -38,7 +39,7 @@ class Coded:
 
     @classmethod
     def random(cls, random: np.random.Generator, count: int, attributes: int, leaf: int) -> Coded:
-        """Boxes with some ends free, `leaf` of them in a leaf."""
+        """Draw boxes, some of them with unbounded ends, and put `leaf` of them in each leaf."""
         lower = random.integers(0, KEYS, (count, attributes))
         upper = np.minimum(lower + random.integers(0, KEYS, lower.shape), KEYS - 1)
         lower[random.random(lower.shape) < 0.3] = WHOLE.low
@@ -55,26 +56,26 @@ class Coded:
         return cls(lower, upper, CodedBoxes.build(codes, ends), BitmapTree.build(codes, leaves))
 
     def containing(self, low: Ints, high: Ints) -> Pairs:
-        """Boxes and the rows that are inside of them, from the keys themselves."""
+        """Return the pairs of a box and a query row inside it, computed from the keys."""
         inside = (self.lower[:, None] <= low) & (high <= self.upper[:, None])
         return pairs(*np.nonzero(inside.all(axis=2)))
 
-    def reached(self, asked: EncodedQuery) -> tuple[Ints, Any, Any]:
-        """Where rows of each leaf start, and what kernels are given before and after the room."""
-        boxes, high = self.boxes, None if asked.high is asked.low else asked.high
-        starts, rows = self.tree.find_leaves(asked.low, high)
-        rest = (
-            asked.low.view(np.uint64), asked.high.view(np.uint64), asked.query_rows, asked.low_keys,
-            asked.high_keys, boxes.codes, boxes.codes.view(np.uint64), boxes.ends, boxes.starts,
+    def reached(self, query: EncodedQuery) -> tuple[Ints, Any, Any]:
+        """Return the row starts of each leaf, and the arguments of kernels around the buffer."""
+        boxes, high = self.boxes, None if query.high is query.low else query.high
+        starts, rows = self.tree.find_leaves(query.low, high)
+        other_arguments = (
+            query.low.view(np.uint64), query.high.view(np.uint64), query.query_rows, query.low_keys,
+            query.high_keys, boxes.codes, boxes.codes.view(np.uint64), boxes.ends, boxes.starts,
             boxes.sparse, boxes.odd, boxes.before,
         )  # fmt: skip
-        return starts, (asked.low, high, rows, starts, *self.tree.levels[-1]), rest
+        return starts, (query.low, high, rows, starts, *self.tree.levels[-1]), other_arguments
 
 
 def points(
     random: np.random.Generator, count: int, attributes: int
 ) -> tuple[EncodedQuery, Ints, Ints]:
-    """Rows whose corners are one: events, and their keys."""
+    """Draw query rows with one corner, as events have; return the query and its keys."""
     keys = random.integers(-1, KEYS + 1, (count, attributes))
     codes, wide = _coded(keys)
     return EncodedQuery(codes, codes, wide, wide, np.arange(count, dtype=np.int32), {}), keys, keys
@@ -83,13 +84,13 @@ def points(
 def corners(
     random: np.random.Generator, count: int, attributes: int
 ) -> tuple[EncodedQuery, Ints, Ints]:
-    """Rows with two corners: regions, and the keys of either."""
+    """Draw query rows with two corners, as regions have; return the query and the keys of both."""
     low = random.integers(-1, KEYS + 1, (count, attributes))
     high = low + random.integers(0, 5, low.shape)
     low_codes, low_keys = _coded(low)
     high_codes, high_keys = _coded(high)
-    owner = np.arange(count, dtype=np.int32)
-    return EncodedQuery(low_codes, high_codes, low_keys, high_keys, owner, {}), low, high
+    row_numbers = np.arange(count, dtype=np.int32)
+    return EncodedQuery(low_codes, high_codes, low_keys, high_keys, row_numbers, {}), low, high
 
 
 def _coded(keys: Ints) -> tuple[NDArray[np.uint16], Ints]:
@@ -102,7 +103,7 @@ def _coded(keys: Ints) -> tuple[NDArray[np.uint16], Ints]:
 
 
 def pairs(first: Any, second: Any) -> Pairs:
-    """Two arrays as a set of pairs, none of which is there twice."""
-    found = list(zip(first.tolist(), second.tolist(), strict=True))
-    assert len(found) == len(set(found)), "a pair was given twice"
-    return set(found)
+    """Return two arrays as a set of pairs, and fail if a pair occurs twice."""
+    listed = list(zip(first.tolist(), second.tolist(), strict=True))
+    assert len(listed) == len(set(listed)), "a pair occurs twice"
+    return set(listed)

@@ -1,4 +1,4 @@
-"""Segments that are built to be deep and vague, and whether they answer as a scan does."""
+"""Segments with deep trees and coarse codes, and a comparison of their answers with a scan."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from covey.index.segment.build import builder
 from covey.space import Events
 
 
-def built(
+def build_segment(
     regions: Regions, node: int, boundaries: int, mostly: float, sample: Events | None = None
 ) -> SegmentIndex:
-    """A segment whose nodes have so few children and whose codes tell so few ends apart."""
+    """Build a segment with few children per node and few boundaries per codebook."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bitmap_tree, "MAX_CHILDREN", node)
         patch.setattr(builder, "MAX_CHILDREN", node)
@@ -24,25 +24,25 @@ def built(
         return SegmentIndex.build(regions, sample)
 
 
-def check(segment: SegmentIndex, stored: Regions, asked: Regions, events: Events) -> None:
-    """Compares the answers to every question."""
+def check(segment: SegmentIndex, stored: Regions, query: Regions, events: Events) -> None:
+    """Compare the answers of all query types with those of a scan."""
     scan = BruteForceIndex(stored)
     same(segment.match(events), scan.match(events))
-    every = scan.find_covering(asked)
-    same(segment.find_covering(asked), every)
-    same(segment.find_covered(asked), scan.find_covered(asked))
-    same(segment.find_overlapping(asked), scan.find_overlapping(asked))
+    every = scan.find_covering(query)
+    same(segment.find_covering(query), every)
+    same(segment.find_covered(query), scan.find_covered(query))
+    same(segment.find_overlapping(query), scan.find_overlapping(query))
     for limit in (0, 1, 3, len(stored) + 1):
-        some = segment.find_covering(asked, limit=limit)
-        assert set(some) <= set(every)
-        there = np.bincount(every.query_rows, minlength=len(asked))
-        found = np.bincount(some.query_rows, minlength=len(asked))
-        assert found.tolist() == np.minimum(there, limit).tolist()
+        limited = segment.find_covering(query, limit=limit)
+        assert set(limited) <= set(every)
+        expected = np.bincount(every.query_rows, minlength=len(query))
+        returned = np.bincount(limited.query_rows, minlength=len(query))
+        assert returned.tolist() == np.minimum(expected, limit).tolist()
 
 
-def same(answer: Pairs, right: Pairs) -> None:
-    """Whether two answers have the same pairs, and this one in the order that is promised."""
+def same(answer: Pairs, expected: Pairs) -> None:
+    """Fail unless two answers have the same pairs, and the first one is in the documented order."""
     assert (np.diff(answer.query_rows) >= 0).all()
     again = Pairs.from_unsorted(answer.query_rows, answer.stored_rows)
-    assert again.query_rows.tolist() == right.query_rows.tolist()
-    assert again.stored_rows.tolist() == right.stored_rows.tolist()
+    assert again.query_rows.tolist() == expected.query_rows.tolist()
+    assert again.stored_rows.tolist() == expected.stored_rows.tolist()

@@ -1,4 +1,4 @@
-"""Clusters beside trying every ball: nothing is missed, and little is proposed in vain."""
+"""Ball clusters, compared with trying every ball: no pair is missed, few candidates are false."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from covey.space.types import FLOAT
 
 Matrix = NDArray[np.float32]
 Keys = NDArray[np.int64]
-Given = tuple[NDArray[np.uint8], Matrix, Keys, Keys]
+BallArrays = tuple[NDArray[np.uint8], Matrix, Keys, Keys]
 
 LOW, HIGH = int(key_domain(FLOAT).low), int(key_domain(FLOAT).high)
 ODD = [np.nan, np.inf, -np.inf, 0.0, 1e-45, 1e-20, 3e-10, 1e5, 2e9, 3e18, 1e20, 3e38, -3e38]
@@ -51,19 +51,19 @@ def unit(matrix: NDArray[np.floating]) -> Matrix:
     return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
 
 
-def within_radius(centres: Matrix, radii: object) -> Given:
+def within_radius(centres: Matrix, radii: object) -> BallArrays:
     upper = encode_floats(np.broadcast_to(np.asarray(radii, np.float32), len(centres)))
     return np.zeros(len(centres), np.uint8), centres, np.zeros(len(centres), np.int64), upper
 
 
 def pairs(rows: tuple[Keys, Keys]) -> set[tuple[int, int]]:
-    found = list(zip(rows[0].tolist(), rows[1].tolist(), strict=True))
-    assert len(found) == len(set(found)), "a pair was given twice"
-    return set(found)
+    listed = list(zip(rows[0].tolist(), rows[1].tolist(), strict=True))
+    assert len(listed) == len(set(listed)), "a pair occurs twice"
+    return set(listed)
 
 
-def admitting(balls: Given, vectors: Matrix, are_points: bool = False) -> set[tuple[int, int]]:
-    """What `Balls` says of every pair."""
+def admitting(balls: BallArrays, vectors: Matrix, are_points: bool = False) -> set[tuple[int, int]]:
+    """Return the pairs that `Balls` admits, by trying every ball with every vector."""
     metrics, centres, lower, upper = balls
     count = len(metrics)
     one_each = RaggedArray.from_lengths(np.ones(count, np.int64), np.arange(count))
@@ -76,10 +76,11 @@ def admitting(balls: Given, vectors: Matrix, are_points: bool = False) -> set[tu
     return pairs((events[held], rows[held]))
 
 
-def answer(made: BallClusters, vectors: Matrix) -> set[tuple[int, int]]:
-    """What holds, whether all balls are compared where many are near, or where any is, or never.
+def answer(clusters: BallClusters, vectors: Matrix) -> set[tuple[int, int]]:
+    """Return the containing pairs; check that block sizes and candidate shares do not change them.
 
-    In small blocks as well, so that there are many.
+    All balls of a cluster are compared if many, any or none of its members are candidates. Small
+    blocks make sure that there are several of each kind.
     """
     small = {
         "_EVENTS_PER_BLOCK": 3,
@@ -87,20 +88,22 @@ def answer(made: BallClusters, vectors: Matrix) -> set[tuple[int, int]]:
         "_EVENTS_PER_SORT": 7,
         "_MEMBERS_PER_BLOCK": 5,
     }
-    found = []
+    listed = []
     share = "_MAX_CANDIDATE_SHARE"
     for sizes in ({}, {share: 0.0}, {share: 2.0}, {share: 2.0, **small}):
         with pytest.MonkeyPatch.context() as patch:
             for name, size in sizes.items():
                 patch.setattr(ball_clusters, name, size)
-            found.append(pairs(made.find_containing(vectors)))
-            assert found[-1] <= pairs(made.propose(vectors))
-    assert all(one == found[0] for one in found)
-    return found[0]
+            listed.append(pairs(clusters.find_containing(vectors)))
+            assert listed[-1] <= pairs(clusters.propose(vectors))
+    assert all(first == listed[0] for first in listed)
+    return listed[0]
 
 
-def arranged(balls: Given, random: np.random.Generator, count: int, size: int) -> BallClusters:
-    """Clusters and sketches that have nothing to do with the balls."""
+def build_unrelated_clusters(
+    balls: BallArrays, random: np.random.Generator, count: int, size: int
+) -> BallClusters:
+    """Build clusters and sketches that are unrelated to the balls."""
     shapes, length = BallBatch.from_balls(*balls), balls[1].shape[1]
     labels = random.integers(UNCLUSTERED, count, len(shapes))
     directions = unit(random.normal(size=(count, length)))
@@ -111,19 +114,19 @@ def arranged(balls: Given, random: np.random.Generator, count: int, size: int) -
     )
 
 
-def check(balls: Given, vectors: Matrix, random: np.random.Generator | None = None) -> None:
-    """All that hold are proposed, in clusters that were chosen and in others."""
+def check(balls: BallArrays, vectors: Matrix, random: np.random.Generator | None = None) -> None:
+    """Fail unless all pairs are found, with clusters that were fitted and with random ones."""
     expected = admitting(balls, vectors)
     random = random or np.random.default_rng(1)
     length = balls[1].shape[1]
     for count, size in ((0, 0), (3, 0), (2, max(1, length // 2)), (0, length)):
-        assert answer(arranged(balls, random, count, size), vectors) == expected
+        assert answer(build_unrelated_clusters(balls, random, count, size), vectors) == expected
     assert answer(BallClusters.build(*balls), vectors) == expected
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Given, Matrix, int]:
-    """Balls whose thresholds lie where vectors are, or next to there, or anywhere."""
+def cases(draw: st.DrawFn) -> tuple[BallArrays, Matrix, int]:
+    """Draw balls whose bounds are a score of a vector, adjacent to one, or arbitrary."""
     length = draw(st.sampled_from([1, 2, 3, 8, 11]))
     vector = st.lists(numbers, min_size=length, max_size=length)
     vectors = np.array(draw(st.lists(vector, min_size=1, max_size=6)), np.float32)
@@ -149,15 +152,15 @@ def cases(draw: st.DrawFn) -> tuple[Given, Matrix, int]:
 
 @settings(deadline=None, max_examples=150)
 @given(cases())
-def test_nothing_is_missed(case: tuple[Given, Matrix, int]) -> None:
+def test_no_pair_is_missed(case: tuple[BallArrays, Matrix, int]) -> None:
     balls, vectors, seed = case
     check(balls, vectors, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 1e-8, 3e8, 1e17, 1e30])
 @pytest.mark.parametrize("metric", list(Metric))
-def test_thresholds_that_touch(metric: Metric, scale: float) -> None:
-    """Intervals that end exactly at a score, and one float before and after it."""
+def test_no_pair_is_missed_at_exact_thresholds(metric: Metric, scale: float) -> None:
+    """Intervals end exactly at a score, and one float32 before and after it."""
     random = np.random.default_rng(5)
     vectors = (random.normal(size=(8, 24)) * scale).astype(np.float32)
     centres = (random.normal(size=(40, 24)) * scale).astype(np.float32)
@@ -173,7 +176,7 @@ def test_thresholds_that_touch(metric: Metric, scale: float) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 7, 64])
-def test_norms_of_every_size(length: int) -> None:
+def test_balls_and_vectors_may_have_any_norm(length: int) -> None:
     random = np.random.default_rng(length)
     sizes = 10.0 ** random.uniform(-3, 3, (120, 1))
     vectors = (unit(random.normal(size=(120, length))) * sizes).astype(np.float32)
@@ -187,7 +190,7 @@ def test_norms_of_every_size(length: int) -> None:
     check((metrics, centres, lower, upper), vectors)
 
 
-def test_vectors_that_are_no_plain_ones() -> None:
+def test_zero_infinite_and_nan_vectors_are_found() -> None:
     vectors = np.zeros((len(ODD), 3), np.float32)
     vectors[:, 0] = ODD
     vectors[::2, 1] = 1
@@ -199,7 +202,7 @@ def test_vectors_that_are_no_plain_ones() -> None:
 
 
 def test_points_are_proposed_to_themselves() -> None:
-    """A point that is not finite has no distance to itself, but is itself."""
+    """A point with NaN or infinity has no distance to itself, but equals itself."""
     vectors = np.float32([[np.nan, 1], [np.inf, 1], [0, 0], [1, 2], [1e-30, 0]])
     balls = within_radius(vectors, 0.0)
     same = admitting(balls, vectors, are_points=True)
@@ -207,13 +210,13 @@ def test_points_are_proposed_to_themselves() -> None:
     assert pairs(BallClusters.build(*balls).propose(vectors)) >= same
 
 
-def test_no_balls_or_no_vectors() -> None:
-    none, some = np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)
-    for centres, vectors in ((none, some), (some, none), (none, none)):
+def test_batches_without_balls_or_vectors_work() -> None:
+    none, one_vectors = np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)
+    for centres, vectors in ((none, one_vectors), (one_vectors, none), (none, none)):
         check(within_radius(centres, 1.0), vectors)
 
 
-def test_one_ball_and_many_that_are_the_same() -> None:
+def test_one_ball_and_many_equal_balls_are_found() -> None:
     vectors = np.float32([[0, 1], [0, 1.1], [0, -1]])
     check(within_radius(vectors[:1], 0.5), vectors)
     same = within_radius(np.repeat(vectors[:1], 3000, axis=0), 0.5)
@@ -226,31 +229,31 @@ def grouped(random: np.random.Generator, count: int) -> Matrix:
     return unit(middles[random.integers(0, 40, count)] + spread)
 
 
-def test_clusters_are_found_and_used() -> None:
+def test_clusters_of_grouped_centres_are_found_and_used() -> None:
     random = np.random.default_rng(3)
     balls = within_radius(grouped(random, 3000), random.uniform(0.45, 0.6, 3000))
-    made, vectors = BallClusters.build(*balls), grouped(random, 100)
-    assert 30 <= len(made.directions) <= 60
-    assert made.starts[-2] > 2900
-    found = answer(made, vectors)
-    assert found == brute(balls, vectors)
-    assert len(found) > 100
-    assert len(made.propose(vectors)[0]) <= 1.01 * len(found)
+    clusters, vectors = BallClusters.build(*balls), grouped(random, 100)
+    assert 30 <= len(clusters.directions) <= 60
+    assert clusters.starts[-2] > 2900
+    listed = answer(clusters, vectors)
+    assert listed == brute(balls, vectors)
+    assert len(listed) > 100
+    assert len(clusters.propose(vectors)[0]) <= 1.01 * len(listed)
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 500.0])
-def test_clusters_of_vectors_that_are_no_unit_vectors(scale: float) -> None:
+def test_clusters_work_for_vectors_that_are_not_unit_vectors(scale: float) -> None:
     random = np.random.default_rng(4)
     sizes = scale * np.exp(random.normal(0, 0.3, (3100, 1)))
     vectors = (grouped(random, 3100) * sizes).astype(np.float32)
     radii = 0.5 * np.linalg.norm(vectors[100:], axis=1)
     balls = within_radius(vectors[100:], radii)
-    made = BallClusters.build(*balls)
-    assert made.starts[-2] > 1500, "most are in clusters"
-    assert answer(made, vectors[:100]) == brute(balls, vectors[:100])
+    clusters = BallClusters.build(*balls)
+    assert clusters.starts[-2] > 1500, "most balls must be in clusters"
+    assert answer(clusters, vectors[:100]) == brute(balls, vectors[:100])
 
 
-def test_clusters_of_similarities_above_and_below() -> None:
+def test_clusters_work_for_similarities_above_and_below_a_bound() -> None:
     random = np.random.default_rng(8)
     metrics, centres, lower, upper = within_radius(grouped(random, 3000), 1.0)
     metrics[:] = Metric.COSINE
@@ -259,9 +262,9 @@ def test_clusters_of_similarities_above_and_below() -> None:
     lower[::2], upper[::2] = LOW, -ends[::2]
     balls, vectors = (metrics, centres, lower, upper), grouped(random, 100)
     vectors[::2] *= -3
-    made = BallClusters.build(*balls)
-    assert made.starts[-2] > 2900
-    assert answer(made, vectors) == brute(balls, vectors)
+    clusters = BallClusters.build(*balls)
+    assert clusters.starts[-2] > 2900
+    assert answer(clusters, vectors) == brute(balls, vectors)
 
 
 def test_centres_of_low_rank_are_sketched() -> None:
@@ -269,66 +272,66 @@ def test_centres_of_low_rank_are_sketched() -> None:
     axes = random.normal(size=(12, 96))
     vectors = unit(random.normal(size=(3100, 12)) @ axes + 0.1 * random.normal(size=(3100, 96)))
     balls = within_radius(vectors[100:], random.uniform(0.3, 0.5, 3000))
-    made = BallClusters.build(*balls)
-    assert made.basis.shape[1]
-    found = answer(made, vectors[:100])
-    assert found == brute(balls, vectors[:100])
-    assert len(made.propose(vectors[:100])[0]) <= 1.01 * len(found)
+    clusters = BallClusters.build(*balls)
+    assert clusters.basis.shape[1]
+    listed = answer(clusters, vectors[:100])
+    assert listed == brute(balls, vectors[:100])
+    assert len(clusters.propose(vectors[:100])[0]) <= 1.01 * len(listed)
 
 
-def test_where_nothing_can_be_pruned_nothing_is_added() -> None:
+def test_centres_without_structure_get_no_clusters_and_no_sketch() -> None:
     random = np.random.default_rng(10)
     vectors = unit(random.normal(size=(3100, 96)))
     balls = within_radius(vectors[100:], 1.1)
-    made = BallClusters.build(*balls)
-    assert (len(made.directions), made.basis.shape[1]) == (0, 0)
-    assert answer(made, vectors[:100]) == brute(balls, vectors[:100])
+    clusters = BallClusters.build(*balls)
+    assert (len(clusters.directions), clusters.basis.shape[1]) == (0, 0)
+    assert answer(clusters, vectors[:100]) == brute(balls, vectors[:100])
 
 
-def brute(balls: Given, vectors: Matrix) -> set[tuple[int, int]]:
-    """Pairs by the scores of every vector with all balls."""
+def brute(balls: BallArrays, vectors: Matrix) -> set[tuple[int, int]]:
+    """Return the pairs from the scores of every vector with every ball."""
     metrics, centres, lower, upper = balls
-    found = []
+    listed = []
     for i, vector in enumerate(vectors):
-        beside = np.broadcast_to(vector, centres.shape)
-        l2, cosine = (score_rows(metric, beside, centres) for metric in Metric)
+        repeated_vector = np.broadcast_to(vector, centres.shape)
+        l2, cosine = (score_rows(metric, repeated_vector, centres) for metric in Metric)
         keys = encode_floats(np.where(metrics == Metric.L2, l2[0], cosine[0]))
         held = (lower <= keys) & (keys <= upper) & ((metrics == Metric.L2) | cosine[1])
-        found += [(i, j) for j in np.flatnonzero(held).tolist()]
-    return set(found)
+        listed += [(i, j) for j in np.flatnonzero(held).tolist()]
+    return set(listed)
 
 
 def test_the_same_seed_gives_the_same_clusters() -> None:
     balls = within_radius(grouped(np.random.default_rng(1), 2000), 0.5)
-    one, two = (
+    first, second = (
         BallClusters.build(*balls, seed=3).to_arrays(),
         BallClusters.build(*balls, seed=3).to_arrays(),
     )
-    assert all(np.array_equal(one[name], two[name]) for name in one)
+    assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
 def test_arrays_may_be_mapped_from_files(tmp_path) -> None:  # type: ignore[no-untyped-def]
     random = np.random.default_rng(2)
-    made = BallClusters.build(*within_radius(grouped(random, 3000), 0.5))
-    for name, array in made.to_arrays().items():
+    clusters = BallClusters.build(*within_radius(grouped(random, 3000), 0.5))
+    for name, array in clusters.to_arrays().items():
         np.save(tmp_path / f"{name}.npy", array)
-    names = made.to_arrays().keys()
+    names = clusters.to_arrays().keys()
     mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in names}
     vectors = grouped(random, 50)
     again = BallClusters.from_arrays(mapped)
-    assert answer(again, vectors) == answer(made, vectors)
-    assert np.array_equal(made.centres, again.centres)
+    assert answer(again, vectors) == answer(clusters, vectors)
+    assert np.array_equal(clusters.centres, again.centres)
 
 
-def test_order_says_where_centres_went() -> None:
+def test_order_maps_rows_to_the_original_centres() -> None:
     centres = grouped(np.random.default_rng(6), 3000)
-    made = BallClusters.build(*within_radius(centres, 0.5))
-    assert np.array_equal(made.centres, centres[made.order])
-    assert len(made) == 3000
+    clusters = BallClusters.build(*within_radius(centres, 0.5))
+    assert np.array_equal(clusters.centres, centres[clusters.order])
+    assert len(clusters) == 3000
 
 
 class TestKernels:
-    """Each compiled loop beside the same in NumPy."""
+    """Each compiled loop, compared with the same computation in NumPy."""
 
     random = np.random.default_rng(11)
     vectors = random.normal(size=(30, 20)).astype(np.float32)
@@ -343,20 +346,20 @@ class TestKernels:
         _, square, linear, constant = self.demands
         return square * self.halves[:, None] + linear * self.norms[:, None] + constant
 
-    def test_reached(self) -> None:
+    def test_mark_reached_equals_numpy(self) -> None:
         along, bins = self.vectors @ self.centres.T, np.arange(30) % 2
         limits = self.random.normal(size=(2, 50)).astype(np.float32)
         marks = mark_reached(along, self.norms, bins, limits)
         np.testing.assert_array_equal(marks, along >= self.norms[:, None] * limits[bins])
 
-    def test_admitted(self) -> None:
+    def test_mark_admitted_equals_numpy(self) -> None:
         products = self.vectors @ self.centres.T
         marks = mark_admitted(products, *self.demands, self.norms, self.halves)
         expected = products >= self.needed
         assert 0 < expected.sum() < expected.size
         np.testing.assert_array_equal(marks, expected)
 
-    def test_within(self) -> None:
+    def test_find_near_members_equals_numpy(self) -> None:
         starts, points = np.array([0, 20, 20, 50]), np.abs(self.random.normal(size=(2, 50)))
         events, hit = (side.ravel() for side in np.indices((30, 3)))
         along, over = self.random.normal(size=(2, 90)).astype(np.float32)
@@ -370,7 +373,7 @@ class TestKernels:
         assert pairs((rows, places)) == pairs(expected)
         assert len(rows)
 
-    def test_confirmed(self) -> None:
+    def test_confirm_products_equals_numpy(self) -> None:
         events, places = (side.ravel() for side in np.indices((30, 50)))
         held = confirm_products(
             self.vectors, events, self.centres, places, self.demands, self.norms, self.halves

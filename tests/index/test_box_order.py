@@ -1,4 +1,4 @@
-"""The order of boxes: chances of codes, and leaves that keep groups apart."""
+"""The order of boxes: probabilities of codes, and leaves that do not mix groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOP = np.array([9, 43, 2003, LAST - 2])
 
 
 @given(seeds, st.none() | st.integers(0, 50))
-def test_chances_grow_from_nothing_to_certainty(seed: int, count: int | None) -> None:
+def test_probabilities_increase_from_0_to_1(seed: int, count: int | None) -> None:
     random = np.random.default_rng(seed)
     events = (
         None if count is None else random.integers(0, TOP + 1, (count, WIDTH)).astype(np.uint16)
@@ -27,11 +27,11 @@ def test_chances_grow_from_nothing_to_certainty(seed: int, count: int | None) ->
     assert (below[:, 0] == 0).all()
     assert (np.diff(below, axis=1) >= 0).all()
     assert all((row[top + 1 :] == 1).all() for row, top in zip(below, TOP, strict=True))
-    every = below[0, 1:11] - below[0, :10]
-    assert (every > 0).all(), "events that were not in the sample may come"
+    probabilities = below[0, 1:11] - below[0, :10]
+    assert (probabilities > 0).all(), "codes outside the sample must have a positive probability"
 
 
-def test_chances_are_those_of_the_sample() -> None:
+def test_probabilities_are_those_of_the_sample() -> None:
     events = np.array([[3]] * 30 + [[5]] * 10, np.uint16)
     below = compute_chance_below(events, np.array([9]))[0]
     each = np.diff(below)
@@ -43,7 +43,7 @@ def test_chances_are_those_of_the_sample() -> None:
 
 
 @given(seeds, st.integers(0, 200), st.integers(1, 30), st.integers(1, 5))
-def test_leaves_keep_groups_apart(seed: int, count: int, size: int, groups: int) -> None:
+def test_leaves_do_not_mix_groups(seed: int, count: int, size: int, groups: int) -> None:
     random = np.random.default_rng(seed)
     group = random.integers(0, groups, count)
     order, leaves = order_boxes(

@@ -1,4 +1,4 @@
-"""`BruteForceIndex`, the oracle of all other indexes, beside loops that share no code with it."""
+"""`BruteForceIndex`, the oracle of all other indexes, compared with loops that share no code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.index import naive
 
 
 @given(index_cases())
-def test_matching_is_what_the_loops_find(case: IndexCase) -> None:
+def test_matching_equals_plain_loops(case: IndexCase) -> None:
     found = [
         (e, r)
         for e in range(len(case.query_events))
@@ -29,7 +29,7 @@ def test_matching_is_what_the_loops_find(case: IndexCase) -> None:
 
 
 @given(index_cases())
-def test_covering_is_what_the_loops_find(case: IndexCase) -> None:
+def test_covering_equals_plain_loops(case: IndexCase) -> None:
     found = every_pair(
         case, lambda i, r: naive.covers(case.stored_regions, r, case.query_regions, i)
     )
@@ -37,7 +37,7 @@ def test_covering_is_what_the_loops_find(case: IndexCase) -> None:
 
 
 @given(index_cases())
-def test_covered_by_is_what_the_loops_find(case: IndexCase) -> None:
+def test_covered_equals_plain_loops(case: IndexCase) -> None:
     found = every_pair(
         case, lambda i, r: naive.covers(case.query_regions, i, case.stored_regions, r)
     )
@@ -45,7 +45,7 @@ def test_covered_by_is_what_the_loops_find(case: IndexCase) -> None:
 
 
 @given(index_cases())
-def test_overlapping_is_what_the_loops_find(case: IndexCase) -> None:
+def test_overlapping_equals_plain_loops(case: IndexCase) -> None:
     found = every_pair(
         case, lambda i, r: naive.overlaps(case.query_regions, i, case.stored_regions, r)
     )
@@ -53,8 +53,8 @@ def test_overlapping_is_what_the_loops_find(case: IndexCase) -> None:
 
 
 def every_pair(case: IndexCase, holds: Callable[[int, int], bool]) -> list[tuple[int, int]]:
-    asked, stored = range(len(case.query_regions)), range(len(case.stored_regions))
-    return [(i, r) for i in asked for r in stored if holds(i, r)]
+    query_rows, stored = range(len(case.query_regions)), range(len(case.stored_regions))
+    return [(i, r) for i in query_rows for r in stored if holds(i, r)]
 
 
 SPACE = Space.from_types({"x": pa.int32()})
@@ -62,19 +62,19 @@ STORED = parse(SPACE, ["x > 1", "x > 3", "x > 5", "x IS NULL"]).regions
 
 
 def test_a_limit_keeps_the_first_covers_of_each_region() -> None:
-    asked = parse(SPACE, ["x > 7", "x > 2", "x = 6"]).regions
-    assert list(BruteForceIndex(STORED).find_covering(asked, limit=2)) == [
+    query_rows = parse(SPACE, ["x > 7", "x > 2", "x = 6"]).regions
+    assert list(BruteForceIndex(STORED).find_covering(query_rows, limit=2)) == [
         (0, 0),
         (0, 1),
         (1, 0),
         (2, 0),
         (2, 1),
     ]
-    assert list(BruteForceIndex(STORED).find_covering(asked, limit=0)) == []
+    assert list(BruteForceIndex(STORED).find_covering(query_rows, limit=0)) == []
 
 
-def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of two rows: the seams between them must not show."""
+def test_block_borders_do_not_change_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With blocks of two rows there are several borders between blocks."""
     events = Events.from_arrow(pa.table({"x": [0, 2, 4, 6, None]}), SPACE)
     whole = BruteForceIndex(STORED).match(events)
     monkeypatch.setattr(brute_force, "_MAX_PAIRS_PER_BATCH", 8)
@@ -83,7 +83,7 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-def test_nothing_stored_and_nothing_asked() -> None:
+def test_empty_indexes_and_empty_queries_have_no_pairs() -> None:
     none = STORED.take(np.empty(0, np.int64))
     events = Events.from_arrow(pa.table({"x": [1]}), SPACE)
     assert (
@@ -98,7 +98,7 @@ def test_nothing_stored_and_nothing_asked() -> None:
     )
 
 
-def test_the_whole_space_covers_all_and_matches_all() -> None:
+def test_the_whole_space_covers_and_matches_all() -> None:
     whole = BruteForceIndex(Regions(SPACE, 1, {}))
     events = Events.from_arrow(pa.table({"x": [1, None]}), SPACE)
     assert list(whole.match(events)) == [(0, 0), (1, 0)]
@@ -106,7 +106,7 @@ def test_the_whole_space_covers_all_and_matches_all() -> None:
     assert len(whole.find_covered(STORED)) == 0
 
 
-def test_pairs_come_in_order_from_any_order() -> None:
+def test_pairs_are_sorted_and_limited_per_query_row() -> None:
     pairs = Pairs.from_unsorted([2, 0, 2, 1, 2], [9, 4, 1, 7, 3])
     assert list(pairs) == [(0, 4), (1, 7), (2, 1), (2, 3), (2, 9)]
     assert list(pairs.limit_per_query(2)) == [(0, 4), (1, 7), (2, 1), (2, 3)]

@@ -1,4 +1,4 @@
-"""Codebooks: codes keep the order of keys, and tell which intervals they say in full."""
+"""Codebooks keep the order of keys and report which intervals their codes express exactly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def intervals(pairs: list[tuple[int, int]]) -> Scalars:
     return Scalars.from_intervals(WHOLE, lower, upper)
 
 
-def coded(codebook: Codebook, keys: list[int]) -> list[int]:
+def encode_keys(codebook: Codebook, keys: list[int]) -> list[int]:
     found = np.empty(len(keys), np.uint16)
     codebook.write_codes(np.array(keys, np.int64), np.ones(len(keys), np.bool_), found)
     return found.tolist()
@@ -35,14 +35,14 @@ def coded(codebook: Codebook, keys: list[int]) -> list[int]:
 
 @given(st.lists(st.tuples(keys, keys)), st.lists(keys))
 def test_codes_keep_order_and_are_even_at_boundaries(
-    stored: list[tuple[int, int]], asked: list[int]
+    stored: list[tuple[int, int]], query_keys: list[int]
 ) -> None:
     codebook = Codebook.from_scalars(intervals(stored))
     known = set(codebook.boundaries.tolist())
-    found = sorted(zip(asked, coded(codebook, asked), strict=True))
+    found = sorted(zip(query_keys, encode_keys(codebook, query_keys), strict=True))
     for (key, code), (other, following) in pairwise(found):
         assert code <= following
-        assert code < following or key == other or code % 2, "two keys with one even code"
+        assert code < following or key == other or code % 2, "two keys have the same even code"
     assert [code % 2 == 0 for _, code in found] == [key in known for key, _ in found]
     assert all(UNBOUNDED < code < LAST for _, code in found)
     even = np.array([code for _, code in found if code % 2 == 0], np.uint16)
@@ -50,17 +50,17 @@ def test_codes_keep_order_and_are_even_at_boundaries(
 
 
 @given(st.lists(st.tuples(keys, keys), min_size=1), st.data())
-def test_an_interval_of_codes_holds_the_codes_of_its_keys(
+def test_an_interval_of_codes_contains_the_codes_of_its_keys(
     stored: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    """Keys that are not in it have codes outside, or share the code of an end."""
+    """Keys outside the interval have codes outside it, or share the code of an end."""
     batch = intervals(stored)
     codebook = Codebook.from_boundaries(np.unique(data.draw(st.lists(keys, min_size=1))))
-    lower, upper, said = codebook.encode_intervals(batch)
-    assert said.all()
-    asked = [key for pair in stored for end in pair for key in (end - 1, end, end + 1)]
-    asked = [key for key in asked if WHOLE.low <= key <= WHOLE.high]
-    for key, code in zip(asked, coded(codebook, asked), strict=True):
+    lower, upper, exact = codebook.encode_intervals(batch)
+    assert exact.all()
+    query_keys = [key for pair in stored for end in pair for key in (end - 1, end, end + 1)]
+    query_keys = [key for key in query_keys if WHOLE.low <= key <= WHOLE.high]
+    for key, code in zip(query_keys, encode_keys(codebook, query_keys), strict=True):
         within = (lower <= code) & (code <= upper)
         admitted = (batch.lower <= key) & (key <= batch.upper)
         shared = (code % 2 == 1) & ((code == lower) | (code == upper))
@@ -70,15 +70,17 @@ def test_an_interval_of_codes_holds_the_codes_of_its_keys(
 
 @pytest.mark.parametrize("nulls", [False, True])
 @pytest.mark.parametrize("listed", [ALL, ONLY, EXCEPT])
-def test_what_intervals_say_in_full(nulls: bool, listed: int) -> None:
-    """Neither a list, nor null beside keys that do not begin with the lowest."""
+def test_codes_express_intervals_without_lists_or_separate_nulls_exactly(
+    nulls: bool, listed: int
+) -> None:
+    """Codes do not express a list, or null beside keys that do not begin with the lowest key."""
     lower, upper = np.array([WHOLE.low, 3, 3, WHOLE.low]), np.array([5, 5, WHOLE.high, WHOLE.high])
     marks, lists = np.full(4, listed, np.int8), RaggedArray.from_rows([[4, -9, 99]] * 4, np.int64)
     batch = Scalars.from_intervals(WHOLE, lower, upper, nulls=nulls, list_modes=marks, lists=lists)
     codebook = Codebook.from_boundaries(np.array([3, 5]))
-    low, high, said = codebook.encode_intervals(batch)
+    low, high, exact = codebook.encode_intervals(batch)
     unlisted = batch.listed == ALL
-    assert said.tolist() == (unlisted & (~batch.nulls | (batch.lower == WHOLE.low))).tolist()
+    assert exact.tolist() == (unlisted & (~batch.nulls | (batch.lower == WHOLE.low))).tolist()
     if listed == ALL:
         assert low.tolist() == ([0, 0, 0, 0] if nulls else [UNBOUNDED, 4, 4, UNBOUNDED])
         assert high.tolist() == [6, 6, LAST, LAST]
@@ -86,11 +88,11 @@ def test_what_intervals_say_in_full(nulls: bool, listed: int) -> None:
 
 def test_null_alone_is_an_interval_of_one_code() -> None:
     null = Scalars.from_intervals(WHOLE, np.array([WHOLE.high]), np.array([WHOLE.low]), nulls=True)
-    low, high, said = Codebook.from_scalars(null).encode_intervals(null)
-    assert (low[0], high[0], said[0]) == (NULL, NULL, True)
+    low, high, exact = Codebook.from_scalars(null).encode_intervals(null)
+    assert (low[0], high[0], exact[0]) == (NULL, NULL, True)
 
 
-def test_of_many_ends_some_are_boundaries(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_boundaries_are_a_sample_of_many_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codebook, "MAX_BOUNDARIES", 10)
     few, many = intervals([(i, i + 100) for i in range(5)]), intervals([(i, i) for i in range(99)])
     assert Codebook.from_scalars(few).boundaries.tolist() == [*range(5), *range(100, 105)]
@@ -99,4 +101,4 @@ def test_of_many_ends_some_are_boundaries(monkeypatch: pytest.MonkeyPatch) -> No
     assert (boundaries[0], boundaries[-1]) == (0, 98)
     heavy = intervals([(7, 7)] * 500 + [(i, i) for i in range(99)])
     assert 7 in Codebook.from_scalars(heavy).boundaries.tolist()
-    assert len(Codebook.from_scalars(heavy).boundaries) < 10, "what is drawn twice counts once"
+    assert len(Codebook.from_scalars(heavy).boundaries) < 10, "a key drawn twice counts once"

@@ -1,4 +1,4 @@
-"""Boxes: codes and the ends that are kept give back the constraints that were put in."""
+"""Coded boxes: constraints are read back from codes and stored ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = ["interval", "from", "up to", "free", "not null", "null", "null or up to
 
 
 def constraints(kinds: list[str], whole: coded_boxes.Ints, random: np.random.Generator) -> Scalars:
-    """One constraint of each kind; ends are any of some keys."""
+    """Draw one constraint of each kind, with random keys as ends."""
     ends = np.sort(random.choice(whole, (2, len(kinds))), axis=0)
     kind = np.array(kinds)
     lower = np.where(np.isin(kind, ["interval", "from"]), ends[0], WHOLE.low)
@@ -33,8 +33,10 @@ def constraints(kinds: list[str], whole: coded_boxes.Ints, random: np.random.Gen
     )
 
 
-def stored(batches: list[Scalars], codebook: Codebook) -> tuple[CodedBoxes, list[EncodedColumn]]:
-    """Boxes of these constraints, an attribute each."""
+def build_boxes(
+    batches: list[Scalars], codebook: Codebook
+) -> tuple[CodedBoxes, list[EncodedColumn]]:
+    """Build the boxes of these constraints, one batch per attribute."""
     width = padded_width(len(batches))
     codes = np.zeros((len(batches[0]), 2 * width), np.uint16)
     ends: list[coded_boxes.Ints | None] = [None] * (2 * width)
@@ -48,69 +50,69 @@ def stored(batches: list[Scalars], codebook: Codebook) -> tuple[CodedBoxes, list
 
 
 def check(
-    some: CodedBoxes, columns: list[EncodedColumn], batches: list[Scalars], rows: coded_boxes.Ints
+    coded: CodedBoxes, columns: list[EncodedColumn], batches: list[Scalars], rows: coded_boxes.Ints
 ) -> None:
     for k, batch in enumerate(batches):
-        found, expected = some.read_constraints(k, columns[k], rows), batch.take(rows)
+        found, expected = coded.read_constraints(k, columns[k], rows), batch.take(rows)
         assert found.lower.tolist() == expected.lower.tolist()
         assert found.upper.tolist() == expected.upper.tolist()
         assert found.nulls.tolist() == expected.nulls.tolist()
 
 
 @given(st.integers(0, 999), st.integers(1, 200), st.sampled_from([0.0, 0.5, 0.97, 2.0]))
-def test_constraints_come_back(seed: int, count: int, mostly: float) -> None:
-    """Whatever share of odd codes it takes to keep all ends of a column."""
+def test_constraints_are_read_back(seed: int, count: int, mostly: float) -> None:
+    """The share of odd codes from which all ends of a column are stored does not matter."""
     random = np.random.default_rng(seed)
     keys = np.array([WHOLE.low, WHOLE.low + 1, *range(-9, 9), WHOLE.high - 1, WHOLE.high])
     batches = [constraints(random.choice(KINDS, count).tolist(), keys, random) for _ in range(3)]
     codebook = Codebook.from_boundaries(np.unique(random.choice(keys, 4)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coded_boxes, "_MOSTLY_ODD_SHARE", mostly)
-        some, columns = stored(batches, codebook)
-    check(some, columns, batches, np.arange(count))
-    check(some, columns, batches, random.integers(0, count, 50))
+        coded, columns = build_boxes(batches, codebook)
+    check(coded, columns, batches, np.arange(count))
+    check(coded, columns, batches, random.integers(0, count, 50))
 
 
-def test_ends_are_kept_only_where_codes_do_not_tell_them() -> None:
-    """Of three columns: nearly all ends, those between boundaries, none."""
+def test_ends_are_stored_only_if_codes_do_not_determine_them() -> None:
+    """The three columns store nearly all ends, the ends between boundaries, and no ends."""
     codebook = Codebook.from_boundaries(np.arange(0, 1000, 10))
     between, some_between = np.arange(200) * 5 + 3, np.where(np.arange(200) % 4, 40, 43)
     at = np.arange(200) * 5 // 10 * 10
     batches = [
         Scalars.from_intervals(WHOLE, keys, keys.copy()) for keys in (between, some_between, at)
     ]
-    made, columns = stored(batches, codebook)
-    lower, upper = np.split(made.sparse, 2)
+    coded_batch, columns = build_boxes(batches, codebook)
+    lower, upper = np.split(coded_batch.sparse, 2)
     assert lower.tolist() == [ALL_KEPT, 0, NONE_KEPT, NONE_KEPT]
     assert upper.tolist() == [ALL_KEPT, 1, NONE_KEPT, NONE_KEPT]
-    assert len(made.ends) == 2 * 200 + 2 * 50
-    check(made, columns, batches, np.arange(200)[::-1])
-    assert len(made) == 200
+    assert len(coded_batch.ends) == 2 * 200 + 2 * 50
+    check(coded_batch, columns, batches, np.arange(200)[::-1])
+    assert len(coded_batch) == 200
 
 
-def test_no_boxes() -> None:
+def test_an_empty_batch_of_boxes_can_be_read() -> None:
     none = np.empty(0, np.int64)
-    made, columns = stored(
+    coded_batch, columns = build_boxes(
         [Scalars.from_intervals(WHOLE, none, none)], Codebook.from_boundaries(np.arange(1))
     )
-    assert len(made) == len(made.read_constraints(0, columns[0], none)) == 0
+    assert len(coded_batch) == len(coded_batch.read_constraints(0, columns[0], none)) == 0
 
 
 @given(st.lists(st.booleans(), max_size=200))
-def test_flags_as_words(flags: list[bool]) -> None:
+def test_pack_bits_packs_flags_into_words_of_64(flags: list[bool]) -> None:
     words = pack_bits(np.array(flags, np.bool_))
     assert len(words) == -(-len(flags) // 64)
     assert [bool(int(words[i >> 6]) >> (i & 63) & 1) for i in range(len(flags))] == flags
     assert sum(map(int.bit_count, words.tolist())) == sum(flags)
 
 
-def test_a_type_with_ends_of_its_own() -> None:
-    """Where the lowest and the highest key are those of infinity and NaN."""
+def test_ends_of_a_double_are_infinity_and_nan() -> None:
+    """The lowest and highest keys of the type are those of infinity and NaN."""
     whole = key_domain(DOUBLE)
     ends = np.array([whole.low, whole.low + 1, 0, whole.high - 1, whole.high])
     batch = Scalars.from_intervals(whole, np.full(5, whole.low), ends)
-    made, _ = stored([batch], Codebook.from_scalars(batch))
-    found = made.read_constraints(
+    coded_batch, _ = build_boxes([batch], Codebook.from_scalars(batch))
+    found = coded_batch.read_constraints(
         0, EncodedColumn("x", whole, None, Codebook.from_scalars(batch)), np.arange(5)
     )
     assert found.upper.tolist() == ends.tolist()

@@ -1,4 +1,4 @@
-"""Columns: integers and codes of any scalar type decide as its keys do."""
+"""Encoded columns: integers and codes of any scalar type decide like keys."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from covey.testing.strategies import events, regions
 from tests.geometry.cases import scalar_attributes, space_of
 
 
-def drawn(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars, ScalarColumn]:
-    """Constraints that are stored, others, and cells of events."""
+def draw_case(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars, ScalarColumn]:
+    """Draw stored constraints, other constraints, and cells of events."""
     space = space_of(attribute)
     both = [data.draw(regions(space, max_regions=10)) for _ in range(2)]
-    stored, other = (some.gather_constraints(attribute, np.arange(len(some))) for some in both)
+    stored, other = (batch.gather_constraints(attribute, np.arange(len(batch))) for batch in both)
     column = data.draw(events(space, max_events=10))[attribute.name]
     assert isinstance(column, ScalarColumn)
     assert isinstance(stored, Scalars)
@@ -31,47 +31,56 @@ def drawn(data: st.DataObject, attribute: Attribute) -> tuple[Scalars, Scalars, 
 
 
 @given(scalar_attributes, st.data())
-def test_integers_decide_as_keys_do(attribute: Attribute, data: st.DataObject) -> None:
-    batch, _, cells = drawn(data, attribute)
+def test_integers_decide_like_keys(attribute: Attribute, data: st.DataObject) -> None:
+    batch, _, cells = draw_case(data, attribute)
     column = EncodedColumn.from_scalars(attribute.name, batch)
-    asked, at = (side.ravel() for side in np.indices((len(cells.valid), len(batch))))
+    event_rows, at = (side.ravel() for side in np.indices((len(cells.valid), len(batch))))
     integers = column.encode_events(cells)
     assert integers.dtype == np.int64
-    found = column.encode_constraints(batch).take(at).contains(integers[asked], cells.valid[asked])
-    assert found.tolist() == batch.take(at).contains(cells.keys[asked], cells.valid[asked]).tolist()
+    found = (
+        column.encode_constraints(batch)
+        .take(at)
+        .contains(integers[event_rows], cells.valid[event_rows])
+    )
+    assert (
+        found.tolist()
+        == batch.take(at).contains(cells.keys[event_rows], cells.valid[event_rows]).tolist()
+    )
 
 
 @given(scalar_attributes, st.data())
-def test_codes_and_ends_decide_as_keys_do(attribute: Attribute, data: st.DataObject) -> None:
-    """For certain where codes say all; else they admit whatever the constraint admits."""
-    batch, _, cells = drawn(data, attribute)
+def test_codes_decide_like_keys(attribute: Attribute, data: st.DataObject) -> None:
+    """Codes decide exactly if they express the constraint; otherwise they admit a superset."""
+    batch, _, cells = draw_case(data, attribute)
     column = EncodedColumn.from_scalars(attribute.name, batch)
-    asked, at = (side.ravel() for side in np.indices((len(cells.valid), len(batch))))
+    event_rows, at = (side.ravel() for side in np.indices((len(cells.valid), len(batch))))
     codes, integers = np.empty(len(cells.valid), np.uint16), column.encode_events(cells)
     column.codebook.write_codes(integers, cells.valid, codes)
-    low, high, said = column.codebook.encode_intervals(column.encode_constraints(batch))
-    found = (low[at] <= codes[asked]) & (codes[asked] <= high[at])
-    expected = batch.take(at).contains(cells.keys[asked], cells.valid[asked])
-    assert found[said[at]].tolist() == expected[said[at]].tolist(), "all ends are boundaries"
+    low, high, exact = column.codebook.encode_intervals(column.encode_constraints(batch))
+    found = (low[at] <= codes[event_rows]) & (codes[event_rows] <= high[at])
+    expected = batch.take(at).contains(cells.keys[event_rows], cells.valid[event_rows])
+    assert found[exact[at]].tolist() == expected[exact[at]].tolist(), (
+        "exact codes must decide like keys"
+    )
     assert (found | ~expected).all()
 
 
 @given(scalar_attributes, st.data())
-def test_integers_cover_as_keys_do(attribute: Attribute, data: st.DataObject) -> None:
-    """Without lists, which the constraints themselves decide."""
-    stored, asked, _ = drawn(data, attribute)
+def test_integers_cover_like_keys(attribute: Attribute, data: st.DataObject) -> None:
+    """Constraints with lists are excluded: the constraints themselves decide them."""
+    stored, query, _ = draw_case(data, attribute)
     column = EncodedColumn.from_scalars(attribute.name, stored)
-    outer, inner = column.encode_constraints(stored), column.encode_constraints(asked)
-    i, j = (side.ravel() for side in np.indices((len(stored), len(asked))))
-    plain = (stored.listed[i] == 0) & (asked.listed[j] == 0)
+    outer, inner = column.encode_constraints(stored), column.encode_constraints(query)
+    i, j = (side.ravel() for side in np.indices((len(stored), len(query))))
+    plain = (stored.listed[i] == 0) & (query.listed[j] == 0)
     i, j = i[plain], j[plain]
     found = outer.take(i).covers(inner.take(j))
-    assert found.tolist() == stored.take(i).covers(asked.take(j)).tolist()
+    assert found.tolist() == stored.take(i).covers(query.take(j)).tolist()
 
 
 @given(scalar_attributes, st.data())
-def test_keys_come_back_from_integers(attribute: Attribute, data: st.DataObject) -> None:
-    batch, _, cells = drawn(data, attribute)
+def test_keys_are_restored_from_integers(attribute: Attribute, data: st.DataObject) -> None:
+    batch, _, cells = draw_case(data, attribute)
     column = EncodedColumn.from_scalars(attribute.name, batch)
     again = EncodedColumn.from_arrays(
         attribute.name, key_domain(attribute.type), column.to_arrays()

@@ -1,4 +1,4 @@
-"""Cells of a grid never lose an event, whatever its types, nulls and lists."""
+"""Cells of a Hilbert grid never lose an event, for all types, nulls and lists."""
 
 from __future__ import annotations
 
@@ -28,22 +28,25 @@ def points(**columns: list[object]) -> Events:
 
 
 @given(st.data(), st.integers(1, 4), st.sampled_from([None, 1, 3]))
-def test_an_event_in_a_region_has_its_cell_among_the_regions(
-    data: st.DataObject, bits: int, most: int | None
+def test_the_cell_of_an_event_is_in_the_ranges_of_its_regions(
+    data: st.DataObject, bits: int, max_ranges: int | None
 ) -> None:
     space = data.draw(spaces())
-    stored, these = data.draw(regions(space)), data.draw(events(space))
+    stored, drawn_events = data.draw(regions(space)), data.draw(events(space))
     scalar = [a.name for a in space if a.type.is_scalar]
     chosen = data.draw(st.permutations(scalar))[: data.draw(st.integers(0, len(scalar)))]
-    sample = data.draw(st.sampled_from([None, these]))
+    sample = data.draw(st.sampled_from([None, drawn_events]))
     grid = HilbertGrid.from_regions(stored, chosen, bits, sample=sample)
-    rows, positions = grid.find_ranges(stored, max_ranges=most), grid.find_positions(these)
-    for event, region in BruteForceIndex(stored).match(these):
+    rows, positions = (
+        grid.find_ranges(stored, max_ranges=max_ranges),
+        grid.find_positions(drawn_events),
+    )
+    for event, region in BruteForceIndex(stored).match(drawn_events):
         assert rows.row(region).contains(positions[[event]]).all()
 
 
 @given(st.data(), st.integers(1, 3))
-def test_a_region_that_covers_another_has_a_box_over_its_box(
+def test_the_box_of_a_cover_contains_the_box_of_the_covered_region(
     data: st.DataObject, bits: int
 ) -> None:
     space = data.draw(spaces())
@@ -55,66 +58,74 @@ def test_a_region_that_covers_another_has_a_box_over_its_box(
         assert (upper[outer] >= upper[inner]).all()
 
 
-def test_cells_of_equal_width() -> None:
+def test_uniform_cells_have_equal_width() -> None:
     grid = HilbertGrid.uniform(SPACE, ["x", "y"], 2, {"x": (0, 255), "y": (0.0, 1.0)})
-    these = points(x=[-5, 0, 63, 64, 255, 300, None], y=[-1.0, 0.24, 0.25, 0.75, 1.0, np.nan, None])
-    assert grid.find_cells(these).T.tolist() == [[0, 0, 0, 1, 3, 3, 0], [0, 0, 1, 3, 3, 3, 0]]
+    drawn_events = points(
+        x=[-5, 0, 63, 64, 255, 300, None], y=[-1.0, 0.24, 0.25, 0.75, 1.0, np.nan, None]
+    )
+    assert grid.find_cells(drawn_events).T.tolist() == [
+        [0, 0, 0, 1, 3, 3, 0],
+        [0, 0, 1, 3, 3, 3, 0],
+    ]
 
 
-def test_a_decimal_is_cut_by_its_value() -> None:
+def test_a_decimal_is_divided_by_its_value() -> None:
     space = Space.from_types({"p": pa.decimal128(30, 2)})
     grid = HilbertGrid.uniform(space, ["p"], 1, {"p": (0, 10)})
     column = pa.array([4, 6], pa.int64()).cast(pa.decimal128(30, 2))
     assert grid.find_cells(Events.from_arrow(pa.table({"p": column}), space)).tolist() == [[0], [1]]
 
 
-def test_a_sample_makes_cells_of_equally_many_events() -> None:
+def test_a_sample_gives_cells_with_equal_numbers_of_events() -> None:
     values = np.random.default_rng(4).exponential(size=4000)
     sample = points(y=values.tolist())
     grid = HilbertGrid.from_regions(parse(SPACE, ["y > 1"]).regions, ["y"], 3, sample=sample)
     assert np.bincount(grid.find_cells(sample)[:, 0]).tolist() == [500] * 8
 
 
-def test_ends_of_regions_are_where_cells_start_and_end() -> None:
-    """With few regions no event is proposed in vain, not even texts."""
+def test_ends_of_regions_are_boundaries_of_cells() -> None:
+    """With few regions there are no false candidates, not even for texts."""
     parsed = parse(SPACE, ["s BETWEEN 'b' AND 'd'", "s LIKE 'f%'", "x IN (3, 5)"])
     grid = HilbertGrid.from_regions(parsed.regions, ["s", "x"], 4)
-    these = points(s=["a", "b", "d", "d\0", "f", "fz", "g", None], x=[0, 0, 0, 0, 3, 5, 6, 4])
-    rows, positions = grid.find_ranges(parsed.regions), grid.find_positions(these)
+    drawn_events = points(
+        s=["a", "b", "d", "d\0", "f", "fz", "g", None], x=[0, 0, 0, 0, 3, 5, 6, 4]
+    )
+    rows, positions = grid.find_ranges(parsed.regions), grid.find_positions(drawn_events)
     found = [rows.row(i).contains(positions).tolist() for i in range(3)]
     assert found[0] == [False, True, True, False, False, False, False, False]
     assert found[1] == [False, False, False, False, True, True, False, False]
-    assert found[2] == [False] * 4 + [True, True, False, True]  # 4 lies in the list's interval
+    # 4 is in the interval around the list
+    assert found[2] == [False] * 4 + [True, True, False, True]
 
 
-def test_a_region_that_admits_null_has_cell_0() -> None:
-    some = parse(SPACE, ["x IS NULL", "x IS NULL OR x > 7", "x = 9"]).regions
-    lower, upper = HilbertGrid.uniform(SPACE, ["x"], 3, {"x": (0, 7)}).find_boxes(some)
+def test_a_region_that_admits_null_contains_cell_0() -> None:
+    stored = parse(SPACE, ["x IS NULL", "x IS NULL OR x > 7", "x = 9"]).regions
+    lower, upper = HilbertGrid.uniform(SPACE, ["x"], 3, {"x": (0, 7)}).find_boxes(stored)
     admits_null = (lower == 0)[:, 0].tolist()
     assert admits_null.count(True) == 2
     assert (upper[np.flatnonzero(admits_null)[0]] == 0).all()
 
 
-def test_the_most_selective_attributes_are_those_of_which_little_is_admitted() -> None:
+def test_the_most_selective_attributes_admit_the_least() -> None:
     texts = [f"x BETWEEN {i} AND {i + 1} AND y > {i}" for i in range(50)]
     texts += ["s = 'only'", "array_contains(tags, 'a')"]
-    some = parse(SPACE, texts).regions
-    assert find_selective_attributes(some, 1) == ("x",)
-    assert find_selective_attributes(some, 9) == ("x", "y", "s")
+    stored = parse(SPACE, texts).regions
+    assert find_selective_attributes(stored, 1) == ("x",)
+    assert find_selective_attributes(stored, 9) == ("x", "y", "s")
     assert find_selective_attributes(parse(SPACE, ["true"]).regions, 2) == ()
 
 
-def test_what_cannot_be_cut_is_refused() -> None:
-    some = parse(SPACE, ["x = 1"]).regions
+def test_invalid_attributes_and_bounds_are_refused() -> None:
+    stored = parse(SPACE, ["x = 1"]).regions
     with pytest.raises(SchemaError, match="no order"):
-        HilbertGrid.from_regions(some, ["tags"], 3)
+        HilbertGrid.from_regions(stored, ["tags"], 3)
     with pytest.raises(SchemaError, match="no order"):
         HilbertGrid.uniform(SPACE, ["tags"], 3, {"tags": (0, 1)})
     others = Events.from_arrow(pa.table({"x": [1]}), Space.from_types({"x": pa.int64()}))
     with pytest.raises(SchemaError, match="'x' is int in one space and bigint in the other"):
-        HilbertGrid.from_regions(some, ["x"], 3).find_cells(others)
+        HilbertGrid.from_regions(stored, ["x"], 3).find_cells(others)
     with pytest.raises(InvalidArgumentError, match="in all"):
-        HilbertGrid.from_regions(some, ["x", "y", "s"], 21)
+        HilbertGrid.from_regions(stored, ["x", "y", "s"], 21)
     with pytest.raises(InvalidArgumentError, match="no bounds for 'y'"):
         HilbertGrid.uniform(SPACE, ["x", "y"], 3, {"x": (0, 1)})
     with pytest.raises(InvalidArgumentError, match="equal width"):

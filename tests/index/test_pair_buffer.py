@@ -1,4 +1,4 @@
-"""Room for answers: it grows up to a limit, every thread has its own, and nothing is lost."""
+"""The buffer for pairs: it grows to a limit, every thread has its own, and no pair is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NODES, EACH = 10, 7
 
 
 def search() -> tuple[Callable[..., int], list[int]]:
-    """A search that finds as many pairs in every node, and the sizes of the rooms it was given."""
+    """Return a search with equally many pairs in every node, and the list of its buffer sizes."""
     sizes = []
 
     def found(state: Any, first: Any, second: Any) -> int:
@@ -37,22 +37,22 @@ def new_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair_buffer, "_thread_buffer", pair_buffer._ThreadBuffer())
 
 
-def test_all_is_found_in_parts() -> None:
+def test_all_pairs_are_found_with_a_small_buffer() -> None:
     kernel, sizes = search()
     nodes, numbers = pair_buffer.collect_pairs(kernel, NODES, ())
     assert nodes.tolist() == np.repeat(np.arange(NODES), EACH).tolist()
     assert numbers.tolist() == list(range(EACH)) * NODES
-    assert sizes == [8, 16, 32, 32], "room doubles up to the most there may be"
+    assert sizes == [8, 16, 32, 32], "the buffer doubles up to the largest length"
 
 
-def test_room_is_kept_from_call_to_call() -> None:
+def test_the_buffer_is_reused_by_the_next_call() -> None:
     for _ in range(2):
         kernel, sizes = search()
         pair_buffer.collect_pairs(kernel, NODES, ())
     assert sizes == [32, 32, 32]
 
 
-def test_what_fits_is_not_copied() -> None:
+def test_an_answer_that_fits_is_not_copied() -> None:
     kernel, _ = search()
     pair_buffer._thread_buffer.pair = pair_buffer._allocate_pair(100)
     nodes, _ = pair_buffer.collect_pairs(kernel, NODES, ())
@@ -60,7 +60,7 @@ def test_what_fits_is_not_copied() -> None:
     assert len(nodes) == NODES * EACH
 
 
-def test_threads_have_rooms_of_their_own() -> None:
+def test_threads_have_separate_buffers() -> None:
     answers: list[Any] = []
     barrier = threading.Barrier(4)
 

@@ -1,7 +1,7 @@
-"""The paper's rules as they are printed, what they lose, and that the index does not.
+"""Rules of the paper as printed, what they lose, and that the index does not lose it.
 
-A ball is (centre, radius). "Withheld" is a subscription that is not sent on because a stored one
-is taken to cover it; if none does, its events are lost. (papers: projection)
+A ball is (centre, radius). A subscription is "withheld" if it is not forwarded because a stored one
+seems to cover it; if none does, its events are lost. (papers: projection)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _apart(a: Disc, b: Disc) -> float:
 
 
 def _point(ball: Disc, directions: Sequence[Centre]) -> list[float]:
-    """The point of a ball as printed: both ends, the upper one negated, on each direction."""
+    """Return the point of a ball as printed: both ends on each direction, the upper one negated."""
     (s, r), points = ball, []
     for u in directions:
         points += [float(np.dot(u, s)) - r, -float(np.dot(u, s)) - r]
@@ -34,7 +34,7 @@ def _point(ball: Disc, directions: Sequence[Centre]) -> list[float]:
 
 
 def _in_range(p: Sequence[float], q: Sequence[float]) -> bool:
-    """Whether p is in the range that begins at q: as printed, one of the "dominating" points."""
+    """Return True if p is in the range that begins at q: as printed, p is a "dominating" point."""
     return all(a >= b for a, b in zip(p, q, strict=True))
 
 
@@ -49,7 +49,7 @@ def _space(d: int) -> Space:
 
 
 def _is_withheld(stored: Sequence[Disc], new: Disc) -> bool:
-    """What the index says."""
+    """Return True if the index finds a cover of the new ball."""
     return bool(
         len(RandomProjectionIndex.build(_regions(stored)).find_covering(_regions([new]), limit=1))
     )
@@ -58,11 +58,11 @@ def _is_withheld(stored: Sequence[Disc], new: Disc) -> bool:
 AXIS = [(1.0,)]
 
 
-def test_who_inserts_and_then_searches_finds_the_new_one_itself() -> None:
+def test_a_search_after_the_insertion_finds_the_new_subscription_itself() -> None:
     def is_withheld_as_printed(stored: list[Disc], new: Disc) -> bool:
         stored = [*stored, new]
-        mine = _point(new, AXIS)
-        found = [ball for ball in stored if _in_range(mine, _point(ball, AXIS))]
+        new_point = _point(new, AXIS)
+        found = [ball for ball in stored if _in_range(new_point, _point(ball, AXIS))]
         return any(_apart(ball, new) <= ball[1] - new[1] for ball in found)
 
     far, new = ((9.0,), 1.0), ((0.0,), 1.0)
@@ -71,10 +71,10 @@ def test_who_inserts_and_then_searches_finds_the_new_one_itself() -> None:
     assert _is_withheld([far, ((0.5,), 2.0)], new)
 
 
-def test_the_printed_range_and_check_take_what_is_covered_for_a_cover() -> None:
+def test_the_printed_range_and_check_confuse_covered_with_covering() -> None:
     def is_withheld_as_printed(stored: list[Disc], new: Disc) -> bool:
-        mine = _point(new, AXIS)
-        found = [ball for ball in stored if _in_range(_point(ball, AXIS), mine)]
+        new_point = _point(new, AXIS)
+        found = [ball for ball in stored if _in_range(_point(ball, AXIS), new_point)]
         return any(_apart(ball, new) <= new[1] - ball[1] for ball in found)
 
     small, large = ((0.0,), 0.1), ((0.0,), 1.0)
@@ -84,12 +84,12 @@ def test_the_printed_range_and_check_take_what_is_covered_for_a_cover() -> None:
     assert _is_withheld([large], small)
 
 
-def test_equal_ones_excuse_each_other_when_their_cover_is_cancelled() -> None:
-    """Both were withheld because of the cover; the event in both must reach a neighbour."""
+def test_equal_subscriptions_withhold_each_other_when_their_cover_is_cancelled() -> None:
+    """The cover withheld both; events in both must reach a neighbour."""
     cover, one, two = ((0.0, 0.0), 5.0), ((1.0, 0.0), 1.0), ((1.0, 0.0), 1.0)
 
     def advertised_as_printed(left: list[Disc]) -> list[Disc]:
-        """Of what the cover dominated, all that no other stored one covers."""
+        """Return the dominated subscriptions that no other stored one covers."""
         return [
             ball
             for i, ball in enumerate(left)
@@ -118,8 +118,8 @@ def test_equal_ones_excuse_each_other_when_their_cover_is_cancelled() -> None:
 @pytest.mark.parametrize(
     ("kind", "u"), [("signs", (1.0, 1.0)), ("sparse", (3**0.5, 0.0))], ids=["signs", "sparse"]
 )
-def test_intervals_of_the_radius_alone_miss_covers_on_longer_vectors(kind: str, u: Centre) -> None:
-    """Of u = (1, 1), the cover of radius 1 reaches to √2 and not to 1."""
+def test_intervals_of_the_plain_radius_miss_covers_on_longer_vectors(kind: str, u: Centre) -> None:
+    """On u = (1, 1), the cover of radius 1 reaches to √2 and not to 1."""
     cover = ((0.0, 0.0), 1.0)
     inner = ((0.6, 0.6), 0.1) if kind == "signs" else ((0.8, 0.0), 0.1)
     assert _apart(cover, inner) <= cover[1] - inner[1]
@@ -131,8 +131,8 @@ def test_intervals_of_the_radius_alone_miss_covers_on_longer_vectors(kind: str, 
         assert list(index.find_covering(_regions([inner]))) == [(0, 0)]
 
 
-def test_who_verifies_one_candidate_forwards_in_vain() -> None:
-    """No event is lost by it. Every direction of the line through the centres sees both cover."""
+def test_verifying_only_one_candidate_forwards_redundant_subscriptions() -> None:
+    """No event is lost. On each direction near the line through the centres both seem to cover."""
     new, cover = ((0.0, 0.0), 0.1), ((0.0, 0.0), 1.0)
     beside = [((x, y), 1.0) for x in (-0.95, 0.95) for y in (-0.95, 0.95)]
     seen = [

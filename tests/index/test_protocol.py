@@ -1,4 +1,4 @@
-"""The contract passes an index that is right in another way, and fails those that are wrong."""
+"""The index contract passes a correct index of another design, and fails wrong ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from covey.testing.index_contract import IndexContract, index_cases
 
 @dataclass(frozen=True)
 class Halves:
-    """Even rows in one scan, odd rows in another; answers are merged."""
+    """Even rows in one scan and odd rows in another, with merged answers."""
 
     even: BruteForceIndex
     odd: BruteForceIndex
@@ -59,7 +59,7 @@ class TestHalves(IndexContract):
 
 @dataclass(frozen=True)
 class Spoiled:
-    """A scan whose answers pass through the hands of a saboteur."""
+    """A scan whose answers are corrupted by a function."""
 
     scan: BruteForceIndex
     spoil: Callable[[Pairs], Pairs]
@@ -108,17 +108,19 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("spoil", [_lost, _invented, _twice, _backwards, _as_floats])
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_wrong_index_fails(question: str, spoil: Callable[[Pairs], Pairs]) -> None:
+def test_an_index_with_corrupt_answers_fails(
+    question: str, spoil: Callable[[Pairs], Pairs]
+) -> None:
     assert _fails(question, spoil)
 
 
 @pytest.mark.parametrize("question", ["empty_batches", "no_regions_stored"])
-def test_an_index_that_answers_out_of_nothing_fails(question: str) -> None:
+def test_an_index_with_pairs_for_empty_input_fails(question: str) -> None:
     assert _fails(question, _invented)
 
 
 def _fails(question: str, spoil: Callable[[Pairs], Pairs]) -> bool:
-    """Whether the contract's test fails: the first failure is enough, it need not be shrunk."""
+    """Return True if the test of the contract fails; the first failing case is enough."""
 
     class Wrong(IndexContract):
         def build(self, regions: Regions) -> Index:
@@ -139,6 +141,6 @@ def _fails(question: str, spoil: Callable[[Pairs], Pairs]) -> bool:
     return False
 
 
-def test_a_contract_without_an_index_says_what_to_do() -> None:
+def test_a_contract_without_an_index_names_the_missing_method() -> None:
     with pytest.raises(NotImplementedError, match="builds the index under test"):
         IndexContract().build(None)  # type: ignore[arg-type]

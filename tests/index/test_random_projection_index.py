@@ -1,4 +1,4 @@
-"""The index of random projections: the contract, workloads, and what it says of itself."""
+"""The index of random projections: the contract, workloads, and its measures of false covers."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ def _balls(count: int, start: int = 0, law: str = "pareto", d: int = 6) -> Regio
 
 @pytest.mark.parametrize("kind", ["orthonormal", "signs", "sparse"])
 @pytest.mark.parametrize("workload", [UniformBoxes(4, 0.6), CubeBalls("uniform", 6)])
-def test_it_answers_as_a_scan_does(
+def test_answers_equal_those_of_a_scan(
     workload: UniformBoxes | CubeBalls, kind: Literal["orthonormal", "signs", "sparse"]
 ) -> None:
-    stored, asked = workload.generate_regions(0, 200), workload.generate_regions(190, 210)
+    stored, query = workload.generate_regions(0, 200), workload.generate_regions(190, 210)
     events = Events.from_arrow(workload.generate_events(0, 40), workload.space)
-    check(RandomProjectionIndex.build(stored, kind=kind, seed=5), stored, asked, events)
+    check(RandomProjectionIndex.build(stored, kind=kind, seed=5), stored, query, events)
 
 
 @pytest.mark.parametrize("name", ["alerts", "skewed", "classifieds", "watches"])
-def test_it_finds_events_of_every_workload(name: str) -> None:
+def test_matches_on_every_workload_equal_those_of_a_scan(name: str) -> None:
     workload = create_workload(name)
     regions = workload.generate_regions(0, 1_000)
     events = Events.from_arrow(workload.generate_events(0, 40), workload.space)
@@ -87,7 +87,7 @@ def test_it_finds_events_of_every_workload(name: str) -> None:
 
 
 @given(index_cases())
-def test_few_candidates_and_small_portions_are_enough(case: IndexCase) -> None:
+def test_small_batches_of_candidates_are_enough(case: IndexCase) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_CANDIDATES_PER_COVER", 1)
         patch.setattr(module, "_INITIAL_BATCH", 1)
@@ -100,35 +100,38 @@ def test_few_candidates_and_small_portions_are_enough(case: IndexCase) -> None:
         )
 
 
-def test_all_are_asked_for_where_few_candidates_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most first candidates on one direction are no covers."""
+def test_all_candidates_are_tried_if_the_first_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On one direction, most first candidates are false covers."""
     monkeypatch.setattr(module, "_CANDIDATES_PER_COVER", 1)
-    stored, asked = _balls(400), _balls(60, 400)
+    stored, query = _balls(400), _balls(60, 400)
     index = RandomProjectionIndex.build(stored, direction_count=1)
-    assert index.measure_false_covers(asked).redundant > 5
-    one, every = index.find_covering(asked, limit=1), BruteForceIndex(stored).find_covering(asked)
-    assert one.query_rows.tolist() == np.unique(every.query_rows).tolist()
-    assert set(one) <= set(every)
+    assert index.measure_false_covers(query).redundant > 5
+    limited, every = (
+        index.find_covering(query, limit=1),
+        BruteForceIndex(stored).find_covering(query),
+    )
+    assert limited.query_rows.tolist() == np.unique(every.query_rows).tolist()
+    assert set(limited) <= set(every)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("workload", [UniformBoxes(4, 0.6), CubeBalls("uniform", 6)])
-def test_the_segment_proposes_what_the_range_tree_does(
+def test_the_segment_proposes_the_same_covers_as_the_range_tree(
     workload: UniformBoxes | CubeBalls, k: int
 ) -> None:
-    stored, asked = workload.generate_regions(0, 1_000), workload.generate_regions(980, 1_010)
+    stored, query = workload.generate_regions(0, 1_000), workload.generate_regions(980, 1_010)
     index = RandomProjectionIndex.build(stored, direction_count=k, seed=7)
     tree = RangeTree.build(_points(index.boxes.reconstruct_regions(np.arange(len(stored)))))
-    proposed = index.propose_covering(asked)
-    assert len(proposed) > len(index.find_covering(asked))
-    for row, point in enumerate(_points(index.mapping.project_inner(asked)[0])):
-        mine = np.sort(proposed.stored_rows[proposed.query_rows == row])
-        assert mine.tolist() == tree.find_dominating(point).tolist()
+    proposed = index.propose_covering(query)
+    assert len(proposed) > len(index.find_covering(query))
+    for row, point in enumerate(_points(index.mapping.project_inner(query)[0])):
+        proposed_rows = np.sort(proposed.stored_rows[proposed.query_rows == row])
+        assert proposed_rows.tolist() == tree.find_dominating(point).tolist()
 
 
 def _points(boxes: Regions) -> NDArray[np.float64]:
-    """The boxes of the segment, all bounded, as points of the range tree."""
-    batches = [given.batch for given in boxes.constraints.values()]
+    """Return the bounded boxes of the segment as points of the range tree."""
+    batches = [column_constraints.batch for column_constraints in boxes.constraints.values()]
     low, high = (
         np.stack([decode_floats(getattr(batch, side), DOUBLE) for batch in batches], axis=1)
         for side in ("lower", "upper")
@@ -138,7 +141,7 @@ def _points(boxes: Regions) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("m", [1, 2, 3, 5])
 @pytest.mark.parametrize("values", [3, 1_000])
-def test_the_range_tree_finds_what_dominates(m: int, values: int) -> None:
+def test_the_range_tree_finds_dominating_points(m: int, values: int) -> None:
     random = np.random.default_rng(m)
     points = random.integers(0, values, (400, m)).astype(np.float64)
     points[random.random((400, m)) < 0.05] = np.inf
@@ -148,11 +151,11 @@ def test_the_range_tree_finds_what_dominates(m: int, values: int) -> None:
         assert tree.find_dominating(point).tolist() == expected.tolist()
 
 
-def test_it_counts_what_it_proposes_in_vain() -> None:
-    stored, asked = _balls(800, law="uniform"), _balls(100, 800, law="uniform")
+def test_false_covers_are_counted() -> None:
+    stored, query = _balls(800, law="uniform"), _balls(100, 800, law="uniform")
     index = RandomProjectionIndex.build(stored, direction_count=2)
-    counted, proposed = index.measure_false_covers(asked), index.propose_covering(asked)
-    true = covers(stored, proposed.stored_rows, asked, proposed.query_rows)  # type: ignore[arg-type]
+    counted, proposed = index.measure_false_covers(query), index.propose_covering(query)
+    true = covers(stored, proposed.stored_rows, query, proposed.query_rows)  # type: ignore[arg-type]
     first = {a: bool(t) for a, t in zip(proposed.query_rows[::-1], true[::-1], strict=True)}
     covered = {int(a) for a in proposed.query_rows[true]}
     assert (counted.query_count, counted.stored_count, counted.direction_count) == (100, 800, 2)
@@ -168,17 +171,17 @@ def test_it_counts_what_it_proposes_in_vain() -> None:
     )
 
 
-def test_more_directions_propose_less() -> None:
-    stored, asked = _balls(1_000, d=12), _balls(100, 1_000, d=12)
+def test_more_directions_propose_fewer_candidates() -> None:
+    stored, query = _balls(1_000, d=12), _balls(100, 1_000, d=12)
     found = [
-        len(RandomProjectionIndex.build(stored, direction_count=k).propose_covering(asked))
+        len(RandomProjectionIndex.build(stored, direction_count=k).propose_covering(query))
         for k in (1, 4, 12)
     ]
     assert found[0] > 2 * found[1] > 4 * found[2] > 0
 
 
-def test_an_attribute_of_large_numbers_does_not_drown_another() -> None:
-    """Microseconds since 1970, and a share: either is in units of its own widths."""
+def test_attributes_of_very_different_scale_are_both_selective() -> None:
+    """Microseconds since 1970 and a share are each projected in units of their own widths."""
     boxes = UniformBoxes(2, 0.1)
     small, space = (
         boxes.generate_regions(0, 3_000),
@@ -196,7 +199,7 @@ def test_an_attribute_of_large_numbers_does_not_drown_another() -> None:
     assert many == pytest.approx(few, rel=0.2)
 
 
-def test_a_null_event_finds_what_admits_null_and_nothing_else() -> None:
+def test_an_event_with_null_matches_only_regions_that_admit_null() -> None:
     space = Space.from_types({"x": pa.float64(), "y": pa.float64()})
     texts = ["x IS NULL AND y = 1", "(x IS NULL OR x > 5) AND y = 1", "x > 5 AND y = 1", "y = 1"]
     parsed = parse(space, texts)
@@ -206,7 +209,7 @@ def test_a_null_event_finds_what_admits_null_and_nothing_else() -> None:
     assert alerts == {(0, 0), (0, 1), (0, 3), *((e, t) for e in (1, 2) for t in (1, 2, 3))}
 
 
-def test_what_lies_in_several_balls_is_found_by_any_of_them() -> None:
+def test_a_region_of_two_balls_is_covered_by_either_ball() -> None:
     space = Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": 2})
     near = "vector_l2_distance(v, CAST(array({}, 0) AS ARRAY<FLOAT>)) <= {}"
     far_apart = [near.format(0, 9), near.format(100, 9)]
@@ -217,8 +220,8 @@ def test_what_lies_in_several_balls_is_found_by_any_of_them() -> None:
     assert list(RandomProjectionIndex.build(both).find_covered(balls)) == [(0, 0), (1, 0)]
 
 
-def test_a_vector_that_only_float32_takes_to_be_inside_is_found() -> None:
-    """The radius is the distance as Spark computes it, which may be less than it is."""
+def test_a_vector_that_is_inside_only_in_float32_is_found() -> None:
+    """The radius is the distance as Spark computes it, which may be below the exact distance."""
     random, count = np.random.default_rng(0), 300
     scales = 10.0 ** random.integers(-3, 4, (2, count, 1))
     centres, vectors = (random.standard_normal((2, count, 1)) * scales).astype(np.float32)
@@ -232,7 +235,7 @@ def test_a_vector_that_only_float32_takes_to_be_inside_is_found() -> None:
     assert {(i, i) for i in range(count)} <= found
 
 
-def test_a_ball_that_admits_null_is_found_by_null() -> None:
+def test_a_ball_that_admits_null_matches_null() -> None:
     space = Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": 2})
     ball = Ball(Metric.L2, (0.0, 0.0), 0, int(encode_floats(np.float32([1]))[0]))
     states = [ValueState.VALUE, ValueState.VALUE | ValueState.NULL]
@@ -246,7 +249,7 @@ def test_a_ball_that_admits_null_is_found_by_null() -> None:
     assert set(points.find_covered(regions)) == {(0, 1), (1, 0), (1, 1)}
 
 
-def test_a_cosine_is_no_distance() -> None:
+def test_cosine_constraints_are_matched_without_projection() -> None:
     space = Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": 2})
     similar = "vector_cosine_similarity(v, CAST(array(1, 0) AS ARRAY<FLOAT>)) <= 0.5F"
     table = pa.table({"v": pa.array([[-100.0, 0.0], [9.0, 1.0]], pa.list_(pa.float32()))})
@@ -254,12 +257,12 @@ def test_a_cosine_is_no_distance() -> None:
     assert list(index.match(Events.from_arrow(table, space))) == [(0, 0)]
 
 
-def test_a_wrong_kind_of_directions_is_named() -> None:
+def test_an_unknown_kind_of_directions_is_named() -> None:
     with pytest.raises(InvalidArgumentError, match="'signs' or 'sparse', got 'gauss'"):
         RandomProjectionIndex.build(_balls(3), kind="gauss")  # type: ignore[arg-type]
 
 
-def test_the_study_counts_pairs_as_they_are() -> None:
+def test_the_study_counts_pairs_like_numpy() -> None:
     random = np.random.default_rng(0)
     centres, radii = random.random((80, 4)), np.sort(random.random(80))
     projected = centres @ Directions.orthonormal(3, 4, 0).matrix.T

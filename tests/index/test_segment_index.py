@@ -1,4 +1,4 @@
-"""The segment passes the contract."""
+"""`SegmentIndex` passes the index contract, also after it was restored from arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TestSegmentTakenApart(IndexContract):
 
 
 @pytest.mark.parametrize("name", ["uniform-boxes-4", "alerts", "skewed", "classifieds", "watches"])
-def test_it_finds_what_a_scan_finds(name: str) -> None:
+def test_matches_on_every_workload_equal_those_of_a_scan(name: str) -> None:
     workload = create_workload(name)
     regions = workload.generate_regions(0, 6_000)
     events = Events.from_arrow(workload.generate_events(0, 60), workload.space)
@@ -37,7 +37,7 @@ def test_it_finds_what_a_scan_finds(name: str) -> None:
     assert set(found) == set(expected)
 
 
-def test_many_events_are_answered_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_events_are_answered_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = create_workload("uniform-boxes-4")
     events = Events.from_arrow(workload.generate_events(0, 700), workload.space)
     index = SegmentIndex.build(workload.generate_regions(0, 3_000))

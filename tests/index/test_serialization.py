@@ -1,4 +1,4 @@
-"""A segment as arrays of numbers and back: nothing is lost, nothing is an object."""
+"""A segment is stored as numeric arrays and restored from them without loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from covey.index import SegmentIndex
 from covey.language import parse
 from covey.space import Events, Space
 from covey.testing.index_contract import IndexCase, index_cases
-from tests.index.same import built, check
+from tests.index.same import build_segment, check
 
 STRANGE = Space.from_types(
     {
@@ -41,30 +41,31 @@ TEXTS = [
 
 
 def packed(segment: SegmentIndex) -> dict[str, NDArray[Any]]:
-    """Its arrays, which must be of numbers."""
+    """Return the arrays of a segment, which must be numeric."""
     arrays = segment.to_arrays()
     assert all(array.dtype.kind in "biuf" for array in arrays.values())
     return arrays
 
 
 def check_back(segment: SegmentIndex, space: Space) -> SegmentIndex:
-    """The segment from arrays that cannot be written, whose own arrays are the same."""
+    """Return the segment restored from read-only arrays, after comparing the arrays of both."""
     frozen = {name: array.copy() for name, array in packed(segment).items()}
     for array in frozen.values():
         array.flags.writeable = False
-    again = SegmentIndex.from_arrays(space, frozen)
-    back = packed(again)
+    restored = SegmentIndex.from_arrays(space, frozen)
+    back = packed(restored)
     assert back.keys() == frozen.keys()
     for name, array in back.items():
         assert array.dtype == frozen[name].dtype
         np.testing.assert_array_equal(array, frozen[name], name)
-    return again
+    return restored
 
 
 @given(index_cases())
-def test_arrays_come_back(case: IndexCase) -> None:
+def test_a_segment_is_restored_from_its_arrays(case: IndexCase) -> None:
     check_back(
-        built(case.stored_regions, node=2, boundaries=2, mostly=0.9), case.stored_regions.space
+        build_segment(case.stored_regions, node=2, boundaries=2, mostly=0.9),
+        case.stored_regions.space,
     )
 
 
@@ -81,18 +82,18 @@ def events() -> Events:
     return Events.from_arrow(pa.table(table), STRANGE)
 
 
-def test_names_and_texts_of_any_kind() -> None:
+def test_names_and_texts_with_any_characters_are_restored() -> None:
     stored = parse(STRANGE, TEXTS).regions
-    again = check_back(SegmentIndex.build(stored), STRANGE)
-    check(again, stored, stored, events())
-    assert len(again.match(events())) > 5
+    restored = check_back(SegmentIndex.build(stored), STRANGE)
+    check(restored, stored, stored, events())
+    assert len(restored.match(events())) > 5
 
 
 @pytest.mark.parametrize("space", [STRANGE, Space.from_types({"x": pa.int64()})])
-def test_a_segment_of_nothing(space: Space) -> None:
-    again = check_back(SegmentIndex.build(Regions(space, 0, {})), space)
-    assert len(again) == 0
-    assert len(again.reconstruct_regions(np.empty(0, np.int64))) == 0
+def test_an_empty_segment_is_restored(space: Space) -> None:
+    restored = check_back(SegmentIndex.build(Regions(space, 0, {})), space)
+    assert len(restored) == 0
+    assert len(restored.reconstruct_regions(np.empty(0, np.int64))) == 0
 
 
 def test_arrays_may_be_mapped_from_files(tmp_path: Path) -> None:

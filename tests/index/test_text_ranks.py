@@ -1,4 +1,4 @@
-"""Ranks of texts and long decimals: ordered as the keys are, wherever a stored end can tell."""
+"""Ranks of texts and long decimals are ordered like keys, if a stored end separates them."""
 
 from __future__ import annotations
 
@@ -34,48 +34,48 @@ def objects(keys: Any) -> NDArray[np.object_]:
 
 
 def batch_of(whole: Domain, intervals: list[tuple[Any, Any]]) -> Scalars:
-    kept = [(lower, upper) for lower, upper in intervals if lower <= upper]
+    non_empty = [(lower, upper) for lower, upper in intervals if lower <= upper]
     return Scalars.from_intervals(
-        whole, objects([a for a, _ in kept]), objects([b for _, b in kept])
+        whole, objects([a for a, _ in non_empty]), objects([b for _, b in non_empty])
     )
 
 
 def check_order(batch: Scalars, keys: list[Any]) -> None:
-    """A key is on the inner side of a stored end if and only if its rank is."""
+    """Fail unless a rank is on the inner side of a stored end exactly if its key is."""
     ranks = TextRanks.from_scalars(batch)
-    of_keys = ranks.find_ranks(objects(keys))
+    key_ranks = ranks.find_ranks(objects(keys))
     for lower, rank in zip(
         batch.lower.tolist(), ranks.find_ranks(batch.lower).tolist(), strict=True
     ):
-        assert (rank <= of_keys).tolist() == [lower <= key for key in keys]
+        assert (rank <= key_ranks).tolist() == [lower <= key for key in keys]
     for upper, rank in zip(
         batch.upper.tolist(), ranks.find_ranks(batch.upper).tolist(), strict=True
     ):
-        assert (of_keys <= rank).tolist() == [key <= upper for key in keys]
-    assert ((of_keys >= ranks.domain.low) & (of_keys <= ranks.domain.high)).all()
+        assert (key_ranks <= rank).tolist() == [key <= upper for key in keys]
+    assert ((key_ranks >= ranks.domain.low) & (key_ranks <= ranks.domain.high)).all()
 
 
 @given(st.lists(st.tuples(texts, ends), max_size=5), st.lists(texts, max_size=5))
-def test_ranks_of_texts_are_ordered_as_texts(
-    stored: list[tuple[str, Any]], asked: list[str]
+def test_ranks_of_texts_have_the_order_of_texts(
+    stored: list[tuple[str, Any]], query_keys: list[str]
 ) -> None:
     batch = batch_of(key_domain(STRING), stored)
     named = [key for pair in stored for key in pair if isinstance(key, str)]
-    near = [text + "\0" for text in named] + [text[:-1] for text in named]
-    check_order(batch, [*asked, *named, *near, ""])
+    nearby_keys = [text + "\0" for text in named] + [text[:-1] for text in named]
+    check_order(batch, [*query_keys, *named, *nearby_keys, ""])
 
 
 @given(st.lists(st.tuples(numbers, numbers), max_size=5), st.lists(numbers, max_size=5))
-def test_ranks_of_long_decimals_are_ordered_as_numbers(
-    stored: list[tuple[int, int]], asked: list[int]
+def test_ranks_of_long_decimals_have_the_order_of_numbers(
+    stored: list[tuple[int, int]], query_keys: list[int]
 ) -> None:
     batch = batch_of(LONG, stored)
-    near = [key + by for pair in stored for key in pair for by in (-1, 0, 1)]
-    check_order(batch, [*asked, *(key for key in near if LONG.low <= key <= LONG.high)])
+    nearby_keys = [key + by for pair in stored for key in pair for by in (-1, 0, 1)]
+    check_order(batch, [*query_keys, *(key for key in nearby_keys if LONG.low <= key <= LONG.high)])
 
 
 @given(st.lists(st.tuples(texts, ends)), st.lists(texts, min_size=1), st.booleans())
-def test_constraints_on_texts_come_back(
+def test_constraints_on_texts_are_restored(
     stored: list[tuple[str, Any]], listed: list[str], nulls: bool
 ) -> None:
     plain = batch_of(key_domain(STRING), stored)
@@ -95,7 +95,7 @@ def test_constraints_on_texts_come_back(
         assert back.domain == batch.domain
 
 
-def test_only_ends_and_listed_keys_are_known() -> None:
+def test_only_ends_and_listed_keys_are_stored() -> None:
     batch = batch_of(key_domain(STRING), [("", TOP), ("b", Below("d")), ("", "")])
     assert TextRanks.from_scalars(batch).stored_values == ["b", "d"]
     found = TextRanks.from_scalars(batch).find_ranks(
@@ -104,7 +104,7 @@ def test_only_ends_and_listed_keys_are_known() -> None:
     assert found.tolist() == [-1, 0, 1, 2, 2, 3, 4, 5]
 
 
-def test_the_highest_decimal_is_a_key_and_an_end() -> None:
+def test_the_highest_decimal_is_both_a_key_and_an_end() -> None:
     batch = batch_of(LONG, [(3, 5), (LONG.low, LONG.high)])
     found = TextRanks.from_scalars(batch).find_ranks(
         objects([LONG.low, 2, 3, 4, 5, LONG.high - 1, LONG.high])
@@ -121,7 +121,7 @@ def test_the_highest_decimal_is_a_key_and_an_end() -> None:
         (LONG, []),
     ],
 )
-def test_values_as_bytes_and_back(whole: Domain, values: list[Any]) -> None:
+def test_packed_values_are_restored(whole: Domain, values: list[Any]) -> None:
     content, starts = pack_values(values)
     assert content.dtype == np.uint8
     assert starts.dtype == np.int64

@@ -1,4 +1,4 @@
-"""Spark is the oracle: regions contain exactly what `where` keeps.
+"""Spark is the oracle: regions contain exactly the rows that `where` keeps.
 
 The full comparison (5,000 predicates in five sessions) is `python -m benchmarks language`.
 """
@@ -34,7 +34,9 @@ pytestmark = pytest.mark.integration
     ],
     ids=str,
 )
-def test_random_predicates(spark: SparkSession, settings: SessionSettings, seed: int) -> None:
+def test_random_predicates_match_like_spark(
+    spark: SparkSession, settings: SessionSettings, seed: int
+) -> None:
     rng = random.Random(seed)
     space = random_space(settings)
     table = random_events(rng, space, 100)
@@ -44,7 +46,7 @@ def test_random_predicates(spark: SparkSession, settings: SessionSettings, seed:
     assert report.parsed_count >= 0.95 * len(texts)
 
 
-def test_integers_beside_decimals_have_the_digits_that_spark_gives_them(
+def test_integers_beside_decimals_have_the_precision_of_spark(
     spark: SparkSession,
 ) -> None:
     small = Decimal("0.00000000000000000000000000000000000001")
@@ -53,7 +55,7 @@ def test_integers_beside_decimals_have_the_digits_that_spark_gives_them(
         "e": (pa.decimal128(38, 0), [Decimal(0), Decimal(10**37), Decimal(-1), Decimal(1), None]),
         "f": (pa.decimal128(20, 10), [Decimal(0), Decimal(1), Decimal("1E-10"), Decimal(-1), None]),
     }
-    table = pa.table({name: pa.array(given, type_) for name, (type_, given) in values.items()})
+    table = pa.table({name: pa.array(numbers, type_) for name, (type_, numbers) in values.items()})
     texts = [
         f"{name} {op} {literal}"
         for name in values
@@ -66,7 +68,7 @@ def test_integers_beside_decimals_have_the_digits_that_spark_gives_them(
     assert report.parsed_count == len(texts)
 
 
-def test_a_minus_binds_before_a_cast_where_a_number_follows(spark: SparkSession) -> None:
+def test_a_minus_binds_more_tightly_than_a_cast_before_numbers(spark: SparkSession) -> None:
     table = pa.table(
         {
             "b": pa.array([-128, -1, 1, 127, None], pa.int8()),
@@ -101,9 +103,7 @@ def test_a_minus_binds_before_a_cast_where_a_number_follows(spark: SparkSession)
 
 
 @pytest.mark.parametrize("time_zone", ["UTC", "Europe/Berlin", "America/New_York"])
-def test_literals_become_the_texts_that_spark_makes_of_them(
-    spark: SparkSession, time_zone: str
-) -> None:
+def test_literals_become_the_same_texts_as_in_spark(spark: SparkSession, time_zone: str) -> None:
     literals = [
         *(f"DATE '{day}'" for day in DAYS),
         *(f"{kind} '{day} {clock}'" for day in DAYS for kind in KINDS for clock in CLOCKS),
@@ -172,7 +172,7 @@ def test_rows_on_which_spark_raises_do_not_match(spark: SparkSession, text: str)
             "v": pa.array([v for _, v in rows], pa.list_(pa.float32())),
         }
     )
-    # Not a local relation, of which Spark decides the rows before it simplifies the predicate.
+    # Not a local relation: Spark would decide its rows before it simplifies the predicate.
     numbered = table.append_column("i", pa.array(range(len(rows)), pa.int32()))
     frame = spark.createDataFrame(numbered, "n int, v array<float>, i int").coalesce(1).cache()
     theirs = []
@@ -212,9 +212,7 @@ def test_distances_agree_to_the_bit(spark: SparkSession, length: int) -> None:
 
 
 @pytest.mark.parametrize("ansi", [True, False])
-def test_derived_attributes_have_the_types_that_spark_gives_them(
-    spark: SparkSession, ansi: bool
-) -> None:
+def test_derived_attributes_have_the_types_of_spark(spark: SparkSession, ansi: bool) -> None:
     space = random_space(SessionSettings("UTC", ansi))
     configure_session(spark, space.settings)
     schema = ", ".join(f"{c.name} {str(c.type).split('[')[0]}" for c in space.columns)

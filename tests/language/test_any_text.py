@@ -1,4 +1,4 @@
-"""Any text is read or refused: one kind of error, a place inside the text, a bounded result."""
+"""Any text is parsed or refused: one error class, a position inside the text, a bounded result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPACE = random_space(SessionSettings())
 
 
 @given(st.lists(malformed_predicates(SPACE), min_size=1, max_size=20))
-def test_any_text_is_read_or_refused(texts: list[str]) -> None:
+def test_any_text_is_parsed_or_refused(texts: list[str]) -> None:
     predicates = Parser(SPACE).parse(texts)
     for i, error in predicates.rejected.items():
         lines = texts[i].split("\n")
@@ -22,16 +22,16 @@ def test_any_text_is_read_or_refused(texts: list[str]) -> None:
         assert error.text == texts[i]
         assert 1 <= error.line <= len(lines)
         assert 1 <= error.column <= len(lines[error.line - 1]) + 1
-    told = {
+    accounted_for = {
         *predicates.predicate_rows.tolist(),
         *predicates.unsatisfiable.tolist(),
         *predicates.rejected,
     }
-    assert told == set(range(len(texts)))
+    assert accounted_for == set(range(len(texts)))
 
 
 @pytest.mark.parametrize("text", ["i32 = true", "name = true", "name IN (true)", "flag = 'x'"])
-def test_constants_of_other_types_are_read_or_refused(text: str) -> None:
+def test_constants_of_other_types_are_parsed_or_refused(text: str) -> None:
     Parser(SPACE).parse([text])
 
 

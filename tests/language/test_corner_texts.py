@@ -1,4 +1,4 @@
-"""Texts on which reading by habit and reading like Spark differ, each compared with Spark."""
+"""Texts that Spark reads differently from what one may expect, each compared with Spark."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_spark_agrees_on_corner_texts(spark: SparkSession, settings: SessionSett
 
 @pytest.mark.integration
 @pytest.mark.parametrize("zone", ["America/Toronto", "America/Sao_Paulo", "Asia/Kathmandu"])
-def test_days_start_when_spark_says(spark: SparkSession, zone: str) -> None:
-    """Midnight may fall into a gap: the day then starts where the gap ends."""
+def test_days_start_at_the_same_instant_as_in_spark(spark: SparkSession, zone: str) -> None:
+    """Midnight may fall into a gap of the time zone: the day then starts at the end of the gap."""
     space = random_space(SessionSettings(zone))
     days = ["1919-03-31", "2018-11-04", "2024-03-10", "1985-12-31", "1986-01-01"]
     texts = [f"ts {op} DATE '{day}'" for day in days for op in ("<", "=", ">=")]
@@ -112,25 +112,27 @@ def test_days_start_when_spark_says(spark: SparkSession, zone: str) -> None:
     moments = [
         r[0] for r in starts.selectExpr("unix_micros(CAST(CAST(d AS DATE) AS TIMESTAMP))").collect()
     ]
-    around = [m + shift for m in moments for shift in (-1, 0, 1, -1_800_000_000, 1_800_000_000)]
-    ts = pa.array(around * 2, pa.timestamp("us", "UTC"))
+    nearby_times = [
+        m + shift for m in moments for shift in (-1, 0, 1, -1_800_000_000, 1_800_000_000)
+    ]
+    ts = pa.array(nearby_times * 2, pa.timestamp("us", "UTC"))
     table = table.set_column(table.schema.get_field_index("ts"), "ts", ts)
     assert compare_with_spark(spark, space, table, texts).disagreements == []
 
 
-def test_a_batch_reads_texts_as_each_alone_does() -> None:
-    """Plans are shared between texts; what one text's literals decide must not reach another's."""
+def test_a_batch_of_texts_has_the_regions_of_each_text_alone() -> None:
+    """Compiled templates are shared between texts; literals of one text must not affect another."""
     space = random_space(SessionSettings())
     together = Parser(space).parse(TEXTS)
     for i, text in enumerate(TEXTS):
         alone = Parser(space).parse([text])
-        mine = together.regions.take((together.predicate_rows == i).nonzero()[0])
-        assert len(mine) == len(alone.regions), text
-        for name, given in alone.regions.constraints.items():
-            shared = mine.constraints[name]
-            assert shared.rows.tolist() == given.rows.tolist(), text
-            for k in range(len(given.rows)):
-                assert shared.batch.row(k) == given.batch.row(k), text
+        own_regions = together.regions.take((together.predicate_rows == i).nonzero()[0])
+        assert len(own_regions) == len(alone.regions), text
+        for name, expected in alone.regions.constraints.items():
+            shared = own_regions.constraints[name]
+            assert shared.rows.tolist() == expected.rows.tolist(), text
+            for k in range(len(expected.rows)):
+                assert shared.batch.row(k) == expected.batch.row(k), text
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_texts_of_one_template_keep_their_own_meaning(texts: list[str]) -> None:
     for i, text in enumerate(texts):
         alone = Parser(space).parse([text])
         assert (i in together.rejected) == bool(alone.rejected)
-        mine = together.regions.take((together.predicate_rows == i).nonzero()[0])
-        assert {n: g.batch.row(0) for n, g in mine.constraints.items()} == {
+        own_regions = together.regions.take((together.predicate_rows == i).nonzero()[0])
+        assert {n: g.batch.row(0) for n, g in own_regions.constraints.items()} == {
             n: g.batch.row(0) for n, g in alone.regions.constraints.items()
         }

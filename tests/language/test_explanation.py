@@ -1,4 +1,4 @@
-"""Explanations say what the predicate says, condition by condition."""
+"""Explanations decide like the predicate, condition by condition."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ SPACE = Space.from_types(
 )
 
 
-def test_every_condition_is_named_with_its_values() -> None:
-    told = explain(
+def test_every_condition_is_explained_with_its_values() -> None:
+    explanation = explain(
         SPACE, "price > 100 AND (city = 'Rome' OR city IS NULL)", {"price": 120.5, "city": "Oslo"}
     )
-    assert told.holds is False
-    assert [(part.text, part.holds) for part in told.parts] == [
+    assert explanation.holds is False
+    assert [(part.text, part.holds) for part in explanation.parts] == [
         ("price > 100", True),
         ("(city = 'Rome') OR (city IS NULL)", False),
     ]
-    assert told.parts[1].parts[0].values == {"city": "Oslo"}
-    assert "no: city = 'Rome'    (city is 'Oslo')" in str(told)
-    assert told.as_dict()["parts"][0]["values"] == {"price": 120.5}
+    assert explanation.parts[1].parts[0].values == {"city": "Oslo"}
+    assert "no: city = 'Rome'    (city is 'Oslo')" in str(explanation)
+    assert explanation.as_dict()["parts"][0]["values"] == {"price": 120.5}
 
 
-def test_null_is_unknown_and_so_is_what_spark_raises_on() -> None:
+def test_null_and_conditions_on_which_spark_raises_are_unknown() -> None:
     assert explain(SPACE, "NOT array_contains(words, 'x')", {"words": ["a", None]}).holds is None
-    told = explain(SPACE, "vector_l2_distance(v, array(0F, 0F)) < 1", {"v": [1.0, 2.0, 3.0]})
-    assert told.holds is None
-    assert "Spark would raise" in str(told)
+    explanation = explain(SPACE, "vector_l2_distance(v, array(0F, 0F)) < 1", {"v": [1.0, 2.0, 3.0]})
+    assert explanation.holds is None
+    assert "Spark would raise" in str(explanation)
 
 
-def test_derived_attributes_are_taken_from_the_event() -> None:
+def test_derived_attributes_are_read_from_the_event() -> None:
     event = {"city": "ROME", "lower(city)": "rome"}
     assert explain(SPACE, "lower(city) = 'rome'", event).holds is True
 
 
-def test_a_wrong_predicate_is_an_error() -> None:
+def test_a_wrong_predicate_raises_an_error() -> None:
     with pytest.raises(PredicateError, match="did you mean price"):
         explain(SPACE, "prise > 5", {"price": 1.0})
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_the_whole_holds_exactly_when_the_predicate_matches(seed: int) -> None:
+def test_the_explanation_holds_exactly_when_the_predicate_matches(seed: int) -> None:
     rng = random.Random(seed)
     space = random_space(SessionSettings())
     table = random_events(rng, space, 1)

@@ -1,4 +1,4 @@
-"""Types of expressions without Spark, where the literals decide them."""
+"""Types of expressions without Spark, if literals determine them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPACE = Space.from_types(
         ("coalesce(d, 5)", "decimal(12,2)"),
     ],
 )
-def test_an_integer_literal_beside_a_decimal_counts_the_digits_that_it_has(
+def test_an_integer_literal_beside_a_decimal_has_the_precision_of_its_digits(
     text: str, type_: str
 ) -> None:
     (attribute,) = parse(SPACE, [f"{text} > 1"]).space.derived
@@ -31,5 +31,5 @@ def test_an_integer_literal_beside_a_decimal_counts_the_digits_that_it_has(
 
 
 @pytest.mark.parametrize("text", ["x div 2 = 1", "n div 2.5D = 1", "d div x > 1", "d + (1, 1) > 2"])
-def test_what_spark_cannot_divide_or_add_is_refused(text: str) -> None:
+def test_operands_that_spark_cannot_divide_or_add_are_refused(text: str) -> None:
     assert list(Parser(SPACE).parse([text]).rejected) == [0]

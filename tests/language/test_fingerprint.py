@@ -1,4 +1,4 @@
-"""Equal digests: for predicates that mean the same, and for no others."""
+"""Predicates with the same meaning have equal fingerprints, and others have not."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NEAR = "vector_l2_distance(spot, array(0F, 1F))"
         ("lower(city) = 'x' OR qty = 1", "qty = 1 OR LOWER(city) IN ('x')"),
     ],
 )  # fmt: skip
-def test_same(one: str, other: str) -> None:
+def test_equivalent_predicates_have_equal_fingerprints(one: str, other: str) -> None:
     a, b = fingerprint_predicates(parse(SPACE, [one, other]))
     assert a is not None
     assert a == b
@@ -66,37 +66,41 @@ def test_same(one: str, other: str) -> None:
         ("lower(city) = 'x'", "upper(city) = 'x'"),
     ],
 )
-def test_different(one: str, other: str) -> None:
+def test_different_predicates_have_different_fingerprints(one: str, other: str) -> None:
     a, b = fingerprint_predicates(parse(SPACE, [one, other]))
     assert a != b
 
 
-def test_it_does_not_depend_on_what_else_is_in_the_batch() -> None:
+def test_a_fingerprint_does_not_depend_on_the_other_predicates() -> None:
     texts = ["city = 'Rome' AND qty > 5", "price < 3", "qty > 5 AND city = 'Rome'"]
     together = fingerprint_predicates(parse(SPACE, texts))
     alone = [fingerprint_predicates(parse(SPACE, [text]))[0] for text in reversed(texts)]
     assert together == alone[::-1]
 
 
-def test_what_never_matches_has_none() -> None:
+def test_unsatisfiable_predicates_have_no_fingerprint() -> None:
     predicates = Parser(SPACE).parse(["qty > 5 AND qty < 5", "qty >", "qty > 5"])
-    assert [one is None for one in fingerprint_predicates(predicates)] == [True, True, False]
+    assert [fingerprint is None for fingerprint in fingerprint_predicates(predicates)] == [
+        True,
+        True,
+        False,
+    ]
 
 
-def test_random_predicates_with_one_meaning_keep_the_same_events() -> None:
+def test_random_predicates_with_equal_fingerprints_match_the_same_events() -> None:
     rng = random.Random(0)
     space = Space.from_types({"a": pa.int8(), "b": pa.bool_()})
     texts = [random_predicate(rng, space) for _ in range(1_000)]
     predicates = Parser(space).parse(texts)
     events = Events.from_arrow(_every_event(), space)
-    kept: dict[int, set[int]] = {}
+    matched_events: dict[int, set[int]] = {}
     for event, text in zip(*_matches(predicates, events), strict=True):
-        kept.setdefault(text, set()).add(event)
+        matched_events.setdefault(text, set()).add(event)
     by_meaning: dict[bytes, list[set[int]]] = {}
     for text, meaning in enumerate(fingerprint_predicates(predicates)):
         if meaning is not None:
-            by_meaning.setdefault(meaning, []).append(kept[text])
-    assert all(one == same[0] for same in by_meaning.values() for one in same)
+            by_meaning.setdefault(meaning, []).append(matched_events[text])
+    assert all(events_ == same[0] for same in by_meaning.values() for events_ in same)
     assert sum(len(same) > 1 for same in by_meaning.values()) > 20
 
 

@@ -1,4 +1,4 @@
-"""No text holds up or spoils others: its cost is bounded, and what fails on it rejects it alone."""
+"""Texts are isolated: the cost of each is bounded, and a failure on one rejects only that one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SPACE = Space.from_types(
     },
     vectors={"v": 2},
 )  # fmt: skip
-_DEADLINE_S = 20.0  # for what used to take minutes
+_DEADLINE_S = 20.0  # for texts that once took minutes
 
 
 def reject(text: str, space: Space = SPACE) -> PredicateError | None:
-    """Return why a text is rejected, and check that another one beside it is not."""
+    """Return the error of a text, or None, and check that a text beside it is accepted."""
     started = time.thread_time()
     rejected = Parser(space).parse(["i = 1", text]).rejected
     assert time.thread_time() - started < _DEADLINE_S
@@ -35,7 +35,7 @@ def reject(text: str, space: Space = SPACE) -> PredicateError | None:
 
 
 def nest(condition: str, depth: int) -> str:
-    """Write ANDs and ORs inside each other."""
+    """Return nested ANDs and ORs."""
     text = "o"
     for level in range(depth):
         text = f"{condition} {'AND' if level % 2 else 'OR'} ({text})"
@@ -43,18 +43,18 @@ def nest(condition: str, depth: int) -> str:
 
 
 @pytest.mark.parametrize("condition", ["o", "i = 1", "1 / i > 1", "NOT o", "t NOT LIKE 'a'"])
-def test_connectives_inside_each_other_are_read_once(condition: str) -> None:
+def test_nested_connectives_are_parsed_in_linear_time(condition: str) -> None:
     assert reject(nest(condition, 28)) is None
 
 
-def test_negated_connectives_inside_each_other_are_read_once() -> None:
+def test_negated_nested_connectives_are_parsed_in_linear_time() -> None:
     text = "o"
     for level in range(24):
         text = f"NOT (o {'AND' if level % 2 else 'OR'} {text})"
     assert reject(text) is None
 
 
-def test_repeated_exclusions_are_those_of_a_list() -> None:
+def test_repeated_exclusions_equal_an_exclusion_list() -> None:
     values = range(5, 45, 3)
     one_by_one = " AND ".join(f"i <> {value}" for value in values)
     listed = f"i NOT IN ({', '.join(map(str, values))})"
@@ -73,14 +73,14 @@ def test_repeated_exclusions_are_those_of_a_list() -> None:
         " OR ".join(f"l = 9.{n}e18" for n in range(250)),
     ],
 )
-def test_lists_of_more_keys_than_characters_are_refused(text: str) -> None:
+def test_lists_with_more_keys_than_characters_are_refused(text: str) -> None:
     assert "too many values equal this after Spark's cast" in str(reject(text))
 
 
 @pytest.mark.parametrize(
     "text", ["l = 9.1e18", "l > 9.1e18", "l IN (1e3, 2.5e9)", "l <> 1e15", "g NOT IN (1e15)"]
 )
-def test_numbers_to_which_few_keys_are_equal_are_read(text: str) -> None:
+def test_numbers_that_equal_few_keys_are_accepted(text: str) -> None:
     assert reject(text) is None
 
 
@@ -96,7 +96,7 @@ _ZEROS = "0" * 5_000
         "element_at(tags, '-1e-1000000') = 'a'", "element_at(tags, 'NaN') = 'a'",
     ],
 )  # fmt: skip
-def test_numbers_of_many_digits_are_read(text: str) -> None:
+def test_numbers_with_many_digits_are_accepted(text: str) -> None:
     assert reject(text) is None
 
 
@@ -109,13 +109,13 @@ def test_numbers_of_many_digits_are_read(text: str) -> None:
         "element_at(tags, '-2147483648.5') = 'a'",
     ],
 )  # fmt: skip
-def test_numbers_of_too_many_digits_are_refused(text: str) -> None:
+def test_numbers_with_too_many_digits_are_refused(text: str) -> None:
     assert type(reject(text)) is PredicateError
 
 
 @pytest.mark.parametrize("quote", ["'", '"'])
 @pytest.mark.parametrize("inside", ["\\{0}", "{0}{0}", "\\{0} ({0}{0}", "-- \\{0}"])
-def test_a_quote_that_is_not_closed_is_read_once(quote: str, inside: str) -> None:
+def test_an_unclosed_quote_is_read_in_linear_time(quote: str, inside: str) -> None:
     body = inside.format(quote) * 20_000
     assert "characters besides its literals" in str(reject(f"i = 1 -- 2\nAND t = {quote}{body}"))
     assert reject(f"t = {quote}{body.replace(' (', '')}{quote}") is None
@@ -124,8 +124,8 @@ def test_a_quote_that_is_not_closed_is_read_once(quote: str, inside: str) -> Non
 
 
 @pytest.mark.parametrize("operator", [" + 1", " || 'a'", " - length(t)", "::STRING", " % 7"])
-def test_operators_inside_each_other_are_bounded(operator: str) -> None:
-    """Spark's analyzer takes more than the square of their number."""
+def test_nested_operators_are_bounded(operator: str) -> None:
+    """The time of Spark's analyzer grows faster than the square of their number."""
     assert reject(f"t{operator * 20} > 5") is None or operator != " || 'a'"
     assert "nested too deeply" in str(reject(f"length(t){operator * 61} > 5"))
     assert "nested too deeply" in str(reject(f"({'- ' * 61} i) > 5"))
@@ -144,11 +144,13 @@ def test_chains_of_conditions_are_not_bounded_like_operators() -> None:
         "lower(t) IN (5, 6) OR lower(t) = 'a'", "NOT (lower(t) > 5 AND lower(t) IN ('a', 'b'))",
     ],
 )  # fmt: skip
-def test_one_expression_is_compared_in_several_types(text: str) -> None:
+def test_an_expression_may_be_compared_in_several_types(text: str) -> None:
     assert reject(text) is None
 
 
-def test_what_fails_on_one_text_rejects_that_text_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiler_failure_on_one_text_rejects_only_that_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def compile_or_fail(text: str, *arguments: object) -> CompiledTemplate:
         if "7" in text:
             raise KeyError("lost")
@@ -168,7 +170,7 @@ def test_what_fails_on_one_text_rejects_that_text_alone(monkeypatch: pytest.Monk
         parse(SPACE, texts)
 
 
-def test_a_failure_of_covey_keeps_its_class_on_its_way_from_a_worker() -> None:
+def test_a_compiler_error_keeps_its_class_between_worker_and_driver() -> None:
     error = CompilerError.from_failure(KeyError("lost"), "price > 5")
     again = extract_worker_error(f"Traceback …\ncovey.errors.CompilerError: {error}\n")
     assert type(again) is type(pickle.loads(pickle.dumps(error))) is CompilerError
@@ -177,7 +179,7 @@ def test_a_failure_of_covey_keeps_its_class_on_its_way_from_a_worker() -> None:
 
 
 @pytest.mark.parametrize("failure", [ValueError("x"), OverflowError(), RecursionError()])
-def test_what_fails_on_a_literal_rejects_its_text_alone(
+def test_a_failure_on_a_literal_rejects_only_its_text(
     monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
     find = LiteralColumns.find_key_bounds
@@ -207,7 +209,7 @@ def test_what_fails_on_a_literal_rejects_its_text_alone(
         ("1e-7BD", "1E-7"), ("-0.00", "0.00"), ("1e3BD", "1000"), ("-5Y", "-5"),
     ],
 )  # fmt: skip
-def test_without_ansi_literals_of_lists_become_the_texts_of_spark(literal: str, text: str) -> None:
+def test_literals_in_lists_become_the_texts_of_spark_without_ansi(literal: str, text: str) -> None:
     space = Space.from_types({"t": pa.string()}, settings=SessionSettings(ansi=False))
     regions = parse(space, [f"t IN ({literal}, 'a')", f"t IN ('{text}', 'a')"]).regions
     assert render(regions, 0) == render(regions, 1)
@@ -234,7 +236,7 @@ def test_a_minus_before_a_number_belongs_to_the_number(text: str, expression: st
     assert expression in attribute.name
 
 
-def test_a_typed_literal_before_a_cast_stands_in_parentheses() -> None:
+def test_a_typed_literal_before_a_cast_needs_parentheses() -> None:
     assert "it is not clear whether DATE or :: comes first" in str(
         reject("DATE '2020-01-01'::STRING <=> t")
     )

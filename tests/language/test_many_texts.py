@@ -1,17 +1,19 @@
-"""Batches of any size and kind: wrong texts by the thousand, and things that are no texts."""
+"""Batches with thousands of wrong texts, and arguments that are not lists of texts."""
 
 from __future__ import annotations
+
+import pickle
 
 import pyarrow as pa
 import pytest
 
-from covey import CoveyError, InvalidArgumentError, Parser, Space, parse, render
+from covey import CoveyError, InvalidArgumentError, Parser, PredicateError, Space, parse, render
 from covey.geometry.scalars import Scalars
 
 SPACE = Space.from_types({"price": pa.float64(), "city": pa.string()})
 
 
-def test_thousands_of_wrong_texts_of_one_template() -> None:
+def test_thousands_of_wrong_texts_of_one_template_are_rejected() -> None:
     texts = [f"prise > {i}" for i in range(3_000)] + ["price > 5"]
     predicates = Parser(SPACE).parse(texts)
     assert len(predicates.rejected) == 3_000
@@ -19,7 +21,7 @@ def test_thousands_of_wrong_texts_of_one_template() -> None:
     assert predicates.rejected[2_999].text == "prise > 2999"
 
 
-def test_regions_lead_back_to_their_texts() -> None:
+def test_regions_are_mapped_to_their_texts() -> None:
     predicates = parse(
         SPACE, ["price > 5 OR city = 'Rome'", "price < 1 AND price > 2", "price > 7"]
     )
@@ -30,17 +32,17 @@ def test_regions_lead_back_to_their_texts() -> None:
 
 
 @pytest.mark.parametrize("texts", ["price > 5", [None], [5], ["price > 5", b"x"]])
-def test_what_is_no_list_of_texts_is_refused(texts: object) -> None:
+def test_arguments_other_than_lists_of_texts_are_refused(texts: object) -> None:
     with pytest.raises(InvalidArgumentError):
         parse(SPACE, texts)  # type: ignore[arg-type]
 
 
-def test_an_iterable_of_texts_will_do() -> None:
+def test_an_iterable_of_texts_is_accepted() -> None:
     assert len(parse(SPACE, (text for text in ["price > 5"]))) == 1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("row", [-1, 1])
-def test_only_regions_that_are_there_are_written(row: int) -> None:
+def test_rendering_a_row_out_of_range_is_refused(row: int) -> None:
     with pytest.raises(
         CoveyError, match="row must be at least 0 and less than the number of regions, 1"
     ):
@@ -56,3 +58,15 @@ def test_long_decimals_keep_all_digits() -> None:
     assert isinstance(d, Scalars)
     assert e.lower.tolist() == e.upper.tolist() == [int(number)]
     assert d.lower.tolist() == [int(number) * 100 + 26, int(number) * 100 + 25]
+
+
+def test_the_wrong_one_of_many_texts_is_named_by_its_row() -> None:
+    texts = ["price > 1"] * 500 + ["prise > 1", "prise > 2"]
+    with pytest.raises(PredicateError, match=r"^predicate 500 \(from 0\): line 1, column 1: ") as e:
+        parse(SPACE, texts)
+    assert e.value.row == 500
+    again = pickle.loads(pickle.dumps(e.value))
+    assert (again.row, str(again)) == (500, str(e.value))
+    with pytest.raises(PredicateError, match=r"^line 1, column 1: ") as alone:
+        parse(SPACE, ["prise > 1"])
+    assert alone.value.row is None

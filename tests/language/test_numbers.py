@@ -1,4 +1,4 @@
-"""Numbers as literals: rounded once, and compared with keys exactly, whatever is guessed."""
+"""Numeric literals: rounded once, and compared with keys exactly for every guess."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from covey.language.values.literals import (
 
 
 def nearest(number: Decimal) -> float:
-    """The float32 next to a number, of two the one whose last bit is 0."""
+    """Return the float32 next to a number; of two equally near ones, that with last bit 0."""
     with localcontext(prec=1200):
         middle = np.float32(float(number))
-        near = [np.nextafter(middle, np.float32(to)) for to in (-np.inf, np.inf)]
-        finite = [f for f in (middle, *near) if np.isfinite(f)]
+        neighbours = [np.nextafter(middle, np.float32(to)) for to in (-np.inf, np.inf)]
+        finite = [f for f in (middle, *neighbours) if np.isfinite(f)]
         return float(
             min(finite, key=lambda f: (abs(Decimal(float(f)) - number), f.view(np.uint32) % 2))
         )
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.integers(-3, 3))
-def test_half_way_between_two_floats_a_number_is_rounded_once(single: float, by: int) -> None:
+def test_a_number_half_way_between_two_floats_is_rounded_once(single: float, by: int) -> None:
     with localcontext(prec=1200):
         above = float(np.nextafter(np.float32(single), np.float32(np.inf)))
         if not np.isfinite(above):
@@ -49,20 +49,20 @@ def test_any_number_becomes_the_nearest_float(number: Decimal) -> None:
 
 
 @given(st.integers(-50, 50), st.integers(0, 60), st.integers(-99, 99), st.integers(-60, 60))
-def test_a_guess_changes_nothing_but_the_time(low: int, count: int, guess: int, at: int) -> None:
+def test_a_guess_does_not_change_the_result(low: int, count: int, guess: int, at: int) -> None:
     expected = min(max(at, low), low + count)
     assert _find_first(low, low + count, guess, lambda key: key >= at) == expected
 
 
-def test_a_good_guess_is_cheap() -> None:
-    asked: list[int] = []
+def test_a_good_guess_needs_few_comparisons() -> None:
+    compared_keys: list[int] = []
 
     def holds(key: int) -> bool:
-        asked.append(key)
+        compared_keys.append(key)
         return key >= 1234567
 
     assert _find_first(-(1 << 63), 1 << 63, 1234566, holds) == 1234567
-    assert len(asked) <= 4
+    assert len(compared_keys) <= 4
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_good_guess_is_cheap() -> None:
         "12345678901234567890123456789012345.5",
     ],
 )  # fmt: skip
-def test_the_type_of_a_literal_is_known_before_it_is_read(raw: str) -> None:
+def test_the_type_of_a_literal_is_known_before_it_is_decoded(raw: str) -> None:
     assert list_element_types(f"({raw})") == (decode_literal(raw).type,)
 
 
@@ -86,5 +86,5 @@ def test_the_type_of_a_literal_is_known_before_it_is_read(raw: str) -> None:
         (r"'\8\018'", "8" + chr(0) + "18"),
     ],
 )  # fmt: skip
-def test_escapes_are_those_of_spark(raw: str, text: str) -> None:
+def test_escapes_are_decoded_like_spark(raw: str, text: str) -> None:
     assert unquote(raw) == text

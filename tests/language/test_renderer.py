@@ -1,4 +1,4 @@
-"""parse ∘ render keeps the meaning: what is written again contains the same events."""
+"""Rendering a region and parsing the text again keeps its meaning."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from covey.geometry.relations import contains
 from covey.testing.random_cases import random_events, random_predicate, random_space
 
 
-def _kept(regions, row, events):
+def _matches(regions, row, events):
     every = np.arange(len(events))
     return contains(regions, np.full(len(events), row), events, every)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["UTC", "America/New_York"]), st.booleans())
-def test_what_is_written_again_means_the_same(seed: int, zone: str, ansi: bool) -> None:
+def test_a_rendered_region_matches_the_same_events(seed: int, zone: str, ansi: bool) -> None:
     rng = random.Random(seed)
     space = random_space(SessionSettings(zone, ansi))
     events = Events.from_arrow(random_events(rng, space, 40), space)
@@ -40,8 +40,10 @@ def test_what_is_written_again_means_the_same(seed: int, zone: str, ansi: bool) 
             continue
         union = np.zeros(len(events), bool)
         for other in range(len(again.regions)):
-            union |= _kept(again.regions, other, events)
-        np.testing.assert_array_equal(union, _kept(predicates.regions, row, events), err_msg=text)
+            union |= _matches(again.regions, other, events)
+        np.testing.assert_array_equal(
+            union, _matches(predicates.regions, row, events), err_msg=text
+        )
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,10 @@ def test_what_is_written_again_means_the_same(seed: int, zone: str, ansi: bool) 
         ("i32 > 5 AND i32 < 9", "i32 BETWEEN 6 AND 8"),
         ("name > 'a' AND name < 'b'", "name >= 'a\\u0000' AND name < 'b'"),
         ("f64 <= 1.5", "f64 <= 1.5D"),
+        ("f64 < 900", "f64 < 900.0D"),
+        ("f64 > 0.1 AND f64 < 0.7", "f64 > 0.1D AND f64 < 0.7D"),
+        ("f64 BETWEEN 1 AND 2", "f64 BETWEEN 1.0D AND 2.0D"),
+        ("f64 < 0", "f64 < 0.0D"),
         ("d10 = 1.5", "d10 = 1.50BD"),
         ("i32 IN (1, 5, 9)", "i32 IN (1, 5, 9)"),
         ("flag", "flag = true"),
@@ -63,6 +69,6 @@ def test_what_is_written_again_means_the_same(seed: int, zone: str, ansi: bool) 
         ("true", "true"),
     ],
 )
-def test_how_regions_are_written(text: str, again: str) -> None:
+def test_regions_are_rendered_in_normal_form(text: str, again: str) -> None:
     space = random_space(SessionSettings())
     assert render(parse(space, [text]).regions, 0) == again

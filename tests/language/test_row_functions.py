@@ -1,4 +1,4 @@
-"""The list of row functions beside the registry of the Spark that is installed."""
+"""The list of row functions, compared with the function registry of the installed Spark."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 SYNTAX = frozenset({"and", "between", "case", "cast", "ilike", "in", "like", "not", "or", "when"})
-"""What Spark's registry has as functions and the language as syntax."""
+"""Functions of Spark's registry that are syntax in covey's language."""
 
 
-def test_every_function_of_spark_is_either_listed_or_refused(spark: SparkSession) -> None:
+def test_every_function_of_spark_is_either_admitted_or_refused(spark: SparkSession) -> None:
     names = {row["function"] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
     refused = {name for names in REFUSED_FUNCTIONS.values() for name in names.split()}
     called = {name for name in names if re.fullmatch(r"\w+", name)} - SYNTAX
@@ -26,8 +26,8 @@ def test_every_function_of_spark_is_either_listed_or_refused(spark: SparkSession
     assert not ROW_FUNCTIONS & refused
 
 
-def test_row_functions_are_deterministic_and_keep_the_number_of_rows(spark: SparkSession) -> None:
-    """Spark's own examples of each function, as its analyzer sees them."""
+def test_row_functions_are_deterministic_and_return_one_value_per_row(spark: SparkSession) -> None:
+    """The analyzer of Spark reads the examples in its documentation of each function."""
     from pyspark.errors import PySparkException
 
     jvm = spark._jvm
@@ -41,11 +41,11 @@ def test_row_functions_are_deterministic_and_keep_the_number_of_rows(spark: Spar
         assert not re.search("agg|generator|window|table", info.getGroup()), name
         for call in re.findall(r"> (SELECT [^;]*);", info.getExamples()):
             if call == "SELECT unix_timestamp()" or re.search(r"\bFROM\b", call):
-                continue  # refused without an argument; some examples aggregate first
+                continue  # refused without an argument; and some examples aggregate first
             try:
                 plan = spark._jsparkSession.sql(call).queryExecution().analyzed()
             except PySparkException:
-                continue  # types that Spark has not switched on yet
+                continue  # a type that this Spark does not enable
             assert plan.deterministic(), call
             assert plan.nodeName() == "Project", call
             assert plan.children().head().nodeName() == "OneRowRelation", call

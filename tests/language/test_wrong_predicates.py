@@ -1,7 +1,7 @@
-"""The page of wrong predicates: every message on it is the one that its predicate gets.
+"""The page of wrong predicates: parsing each predicate gives the message on the page.
 
-A `text` block is a predicate, a line `---` and a message. A line of a `sql` block is a predicate
-that can be read: under the heading on predicates that never match, it has no region.
+A `text` block is a predicate, a line `---` and a message. A line of a `sql` block is a valid
+predicate; under the heading on predicates that never match, it has no region.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "reference" / "wrong-predicates.md").read_text(encoding=
 
 
 def blocks(language: str) -> Iterator[str]:
-    """The blocks of one language, in order."""
+    """Iterate over the blocks of one language, in order."""
     for match in re.finditer(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE):
         yield match.group(1)
 
@@ -43,26 +43,26 @@ def test_a_wrong_predicate_gets_its_message(space: Space, text: str, message: st
     assert str(rejected.get(0)) == message
 
 
-def test_the_page_is_long_enough_to_be_worth_reading() -> None:
+def test_the_page_has_at_least_40_different_predicates() -> None:
     assert len(dict(WRONG)) == len(WRONG) >= 40
 
 
-def test_every_message_says_what_to_write_instead() -> None:
+def test_every_message_says_what_to_write() -> None:
     assert [text for text, message in WRONG if "; " not in message.splitlines()[0]] == []
 
 
-def test_one_batch_gives_the_same_messages(space: Space) -> None:
+def test_a_batch_gives_the_same_messages(space: Space) -> None:
     rejected = Parser(space).parse([text for text, _ in WRONG]).rejected
     assert [str(rejected[i]) for i in range(len(WRONG))] == [message for _, message in WRONG]
 
 
-def test_predicates_that_never_match(space: Space) -> None:
+def test_predicates_that_never_match_are_unsatisfiable(space: Space) -> None:
     predicates = Parser(space).parse(NEVER)
     assert not predicates.rejected
     assert predicates.unsatisfiable.tolist() == list(range(len(NEVER)))
 
 
-def test_predicates_that_are_seldom_meant(space: Space) -> None:
+def test_predicates_with_an_unusual_meaning_are_accepted(space: Space) -> None:
     predicates = Parser(space).parse(SELDOM)
     assert not predicates.rejected
     assert not len(predicates.unsatisfiable)

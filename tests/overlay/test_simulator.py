@@ -14,21 +14,21 @@ BAD = Faults(loss_probability=0.3, duplicate_probability=0.3)
 
 
 class Sender:
-    """Sends every message on to node "b"."""
+    """A node that forwards every message to node "b"."""
 
     def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
         return [("b", message)]
 
 
 class Recorder:
-    """Sends every message to the outside, with its sender."""
+    """A node that sends every message to the outside, with its sender."""
 
     def receive(self, sender: NodeName, message: Any) -> OutgoingMessages:
         return [(OUTSIDE, (sender, message))]
 
 
 def network(seed: int, faults: Faults | None) -> Simulator:
-    """Return a network in which "a" and "c" send on to "b", which records."""
+    """Return a network in which "a" and "c" forward to "b", which records."""
     simulator = Simulator(seed, faults)
     for name in ("a", "c"):
         simulator.add(name, Sender())
@@ -59,7 +59,7 @@ class Note(tuple[int, ...]):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_only_messages_of_one_class_are_joined_and_all_arrive_in_order(seed: int) -> None:
+def test_only_messages_of_one_class_are_coalesced_and_order_is_kept(seed: int) -> None:
     simulator = Simulator(seed, coalesce=True)
     simulator.add("a", Sender())
     simulator.add("b", Recorder())
@@ -109,7 +109,7 @@ def test_equal_seeds_give_equal_runs(faults: Faults | None) -> None:
 def test_a_node_that_is_down_gets_messages_after_its_restart() -> None:
     simulator = network(1, Faults())
     simulator.crash("b", 100.0)
-    simulator.crash("b", 1.0)  # it is down already
+    simulator.crash("b", 1.0)  # a second crash of a node that is down has no effect
     simulator.inject("a", "early")
     simulator.run(max_steps=20)
     assert simulator.outputs == []
@@ -130,7 +130,7 @@ def test_a_second_node_of_a_name_is_refused() -> None:
         simulator.add("a", Sender())
 
 
-def test_a_run_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_run_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("covey.overlay.simulator._MAX_STEPS", 1000)
     simulator = Simulator()
     simulator.add("b", Sender())
@@ -147,8 +147,6 @@ def test_a_run_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"duplicate_probability": 1.5}, "got 0.0 and 1.5"),
     ],
 )
-def test_values_that_are_no_probabilities_are_refused(
-    options: dict[str, float], message: str
-) -> None:
+def test_invalid_probabilities_are_refused(options: dict[str, float], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"loss_probability must be .* {message}"):
         Faults(**options)

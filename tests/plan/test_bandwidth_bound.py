@@ -1,4 +1,4 @@
-"""Bounds that no plan goes below, beside everything that small problems allow."""
+"""Lower bounds of bandwidth, compared with plans and with exhaustive search on small problems."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.plan.test_plan import adversarial
 SIDE = 5
 
 
-def anywhere(lower: np.ndarray, upper: np.ndarray, brokers: int, **more: object) -> Problem:
-    """Everybody at one place, and all brokers near."""
+def make_problem(lower: np.ndarray, upper: np.ndarray, brokers: int, **more: object) -> Problem:
+    """Return a problem with all subscribers at one position and all brokers within the delay."""
     tree = BrokerTree.from_arrays([0.0], np.ones((brokers, 1)))
-    wanted = Subscribers.from_arrays(np.ones((len(lower), 1)), lower, upper)
-    return Problem(tree, wanted, **more)  # type: ignore[arg-type]
+    subscribers = Subscribers.from_arrays(np.ones((len(lower), 1)), lower, upper)
+    return Problem(tree, subscribers, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,9 @@ def anywhere(lower: np.ndarray, upper: np.ndarray, brokers: int, **more: object)
         ("hot-spots", 500, 10, 6),
     ],
 )
-def test_no_plan_goes_below(name: str, count: int, brokers: int, degree: int | None) -> None:
+def test_no_plan_is_below_the_bound(
+    name: str, count: int, brokers: int, degree: int | None
+) -> None:
     problem = replace(
         ASSIGNMENT_PROBLEMS[name](count, brokers, degree=degree, seed=3), max_delay=1.0
     )
@@ -50,39 +52,40 @@ def test_no_plan_goes_below(name: str, count: int, brokers: int, degree: int | N
 
 @given(st.data())
 @settings(deadline=None)
-def test_nobody_earns_more_than_is_said(data: st.DataObject) -> None:
-    """All pairs of rectangles of a grid, boxes that both cover together included."""
+def test_no_filter_earns_more_than_its_bound(data: st.DataObject) -> None:
+    """All pairs of rectangles of a grid are tried, with boxes that only both together cover."""
     ends = st.tuples(st.integers(0, SIDE), st.integers(0, SIDE)).filter(lambda e: e[0] < e[1])
     boxes = np.array(data.draw(st.lists(st.tuples(ends, ends), min_size=1, max_size=5)), np.float64)
     lower, upper = np.unique(boxes, axis=0)[:, :, 0], np.unique(boxes, axis=0)[:, :, 1]
     values = np.array(
         data.draw(st.lists(st.integers(0, 20), min_size=len(lower), max_size=len(lower)))
     ).astype(np.float64)
-    problem = anywhere(lower, upper, 1, max_rectangles=2)
+    problem = make_problem(lower, upper, 1, max_rectangles=2)
     demand = DemandGroups.from_problem(problem)
-    kind_of = demand.class_of_group[demand.group_of_subscriber]
-    by_kind = np.bincount(kind_of, values, minlength=len(demand.box_classes))
-    kinds = demand.grid.to_coordinates(demand.box_classes)
-    count = data.draw(st.sampled_from([1, 3, 1_000]))  # of rectangles that are gone through
-    said, _ = FilterValueBound.from_boxes(*kinds, np.inf, count).find_best(by_kind, 2)
+    class_of_subscriber = demand.class_of_group[demand.group_of_subscriber]
+    value_by_class = np.bincount(class_of_subscriber, values, minlength=len(demand.box_classes))
+    classes = demand.grid.to_coordinates(demand.box_classes)
+    # the number of rectangles that are enumerated
+    count = data.draw(st.sampled_from([1, 3, 1_000]))
+    said, _ = FilterValueBound.from_boxes(*classes, np.inf, count).find_best(value_by_class, 2)
     assert said >= most_earned(lower, upper, values) - 1e-9
 
 
 def most_earned(lower: np.ndarray, upper: np.ndarray, values: np.ndarray) -> float:
-    """The most value beyond the volume of a union of two rectangles, cell by cell."""
-    needs = [cells(low, high) for low, high in zip(lower, upper, strict=True)]
+    """Return the largest value minus volume of a union of two rectangles, cell by cell."""
+    box_cells = [cells(low, high) for low, high in zip(lower, upper, strict=True)]
     spans = [(a, b) for a, b in combinations(range(SIDE + 1), 2)]
     all_cells = [cells((x[0], y[0]), (x[1], y[1])) for x, y in product(spans, spans)]
     best = 0.0
-    for one, other in combinations(all_cells, 2):
-        both = one | other
-        earned = sum(v for need, v in zip(needs, values, strict=True) if need & both == need)
+    for first, second in combinations(all_cells, 2):
+        both = first | second
+        earned = sum(v for need, v in zip(box_cells, values, strict=True) if need & both == need)
         best = max(best, earned - both.bit_count())
     return best
 
 
 def cells(low: tuple[float, ...], high: tuple[float, ...]) -> int:
-    """The cells of a box as bits."""
+    """Return the cells of a box as bits."""
     bits = 0
     for x in range(int(low[0]), int(high[0])):
         for y in range(int(low[1]), int(high[1])):
@@ -90,18 +93,18 @@ def cells(low: tuple[float, ...], high: tuple[float, ...]) -> int:
     return bits
 
 
-def test_prices_know_how_many_rectangles_there_may_be() -> None:
+def test_the_price_bound_knows_max_rectangles() -> None:
     corners = np.array([[0.0, 0.0], [100.0, 30.0], [30.0, 100.0], [150.0, 150.0]])
-    problem = anywhere(corners, corners + 1, 1, max_rectangles=3, target_load=1.0, max_load=1.0)
+    problem = make_problem(corners, corners + 1, 1, max_rectangles=3, target_load=1.0, max_load=1.0)
     plan = search(problem, steps=50)
-    assert plan.bandwidth == 31 * 101 + 2  # two of the four are one rectangle
+    assert plan.bandwidth == 31 * 101 + 2  # two of the four boxes share one rectangle
     demand = DemandGroups.from_problem(problem)
     assert compute_cell_bound(problem, demand) == pytest.approx(4.0)
     found = compute_price_bound(problem, demand, plan.bandwidth)
     assert 0.9 * plan.bandwidth <= found <= plan.bandwidth * (1 + 1e-6)
 
 
-def test_greedy_is_far_from_the_bound_where_search_is_not() -> None:
+def test_greedy_is_far_above_the_bound_and_search_is_not() -> None:
     problem = adversarial()
     start, found = greedy(problem, seed=None), search(adversarial(), steps=500)
     bound = lower_bound(found.problem, found.bandwidth)
@@ -109,25 +112,25 @@ def test_greedy_is_far_from_the_bound_where_search_is_not() -> None:
     assert start.bandwidth > 50 * bound
 
 
-def test_cells_count_how_many_brokers_must_get_them() -> None:
+def test_the_cell_bound_counts_brokers_per_cell() -> None:
     lower = np.zeros((10, 1))
-    problem = anywhere(lower, lower + 2, 5, target_load=1.0, max_load=1.0)
+    problem = make_problem(lower, lower + 2, 5, target_load=1.0, max_load=1.0)
     assert compute_cell_bound(problem, DemandGroups.from_problem(problem)) == pytest.approx(
         10.0
-    )  # five times two
+    )  # five brokers with a volume of two
     allowed = np.zeros((10, 5), np.bool_)
-    allowed[:5, 0] = allowed[5:, 1] = True  # two places, each with a broker of its own
+    allowed[:5, 0] = allowed[5:, 1] = True  # two groups, each with its own broker
     apart = replace(problem, allowed_leaves=allowed, target_load=3.0, max_load=3.0)
     assert compute_cell_bound(apart, DemandGroups.from_problem(apart)) == pytest.approx(4.0)
     events = np.array([[0.5], [1.0], [2.0], [7.0]])
     assert compute_cell_bound(
         replace(apart, event_sample=events),
         DemandGroups.from_problem(replace(apart, event_sample=events)),
-    ) == pytest.approx(1.5)  # three of four events are wanted, at two brokers
+    ) == pytest.approx(1.5)  # two brokers must receive three of four events
 
 
-def test_brokers_above_count() -> None:
+def test_the_cell_bound_counts_brokers_above_leaves() -> None:
     tree = BrokerTree.from_arrays([0.0], [[1.0], [1.0], [1.0]], parents=[-1, 0, 0])
-    wanted = Subscribers.from_arrays(np.ones((4, 1)), np.zeros((4, 1)), np.ones((4, 1)))
-    problem = Problem(tree, wanted, target_load=1.0, max_load=1.0)
+    subscribers = Subscribers.from_arrays(np.ones((4, 1)), np.zeros((4, 1)), np.ones((4, 1)))
+    problem = Problem(tree, subscribers, target_load=1.0, max_load=1.0)
     assert compute_cell_bound(problem, DemandGroups.from_problem(problem)) == pytest.approx(3.0)

@@ -1,4 +1,4 @@
-"""Plans that look at one thing: they do well at that."""
+"""Baseline plans each optimise one measure and are good at that one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from tests.plan.test_plan import VALID
 
 @pytest.mark.parametrize("name", ["topics", "interests"])
 @pytest.mark.parametrize("degree", [None, 6])
-def test_they_keep_to_filters_and_have_more_bandwidth(name: str, degree: int | None) -> None:
+def test_baselines_are_nested_and_need_more_bandwidth_than_greedy(
+    name: str, degree: int | None
+) -> None:
     problem = replace(ASSIGNMENT_PROBLEMS[name](3_000, 20, degree=degree, seed=2), max_delay=1.0)
-    least = greedy(problem).bandwidth
+    greedy_bandwidth = greedy(problem).bandwidth
     for plan in (
         assign_nearest(problem),
         assign_nearest(problem, with_capacity=False),
@@ -27,21 +29,21 @@ def test_they_keep_to_filters_and_have_more_bandwidth(name: str, degree: int | N
     ):
         found = plan.verify()
         assert found == replace(VALID, too_far=found.too_far, over_capacity=found.over_capacity)
-        assert plan.bandwidth > least
+        assert plan.bandwidth > greedy_bandwidth
     assert assign_nearest(problem).verify().over_capacity == 0
     assert balance_loads(problem).verify() == VALID
     assert balance_loads(problem).load_factor <= greedy(problem).load_factor
 
 
-def test_the_closest_is_the_closest() -> None:
+def test_assign_nearest_picks_the_nearest_leaf() -> None:
     problem = ASSIGNMENT_PROBLEMS["hot-spots"](500, 10, seed=2)
     places, brokers = problem.subscribers.positions, problem.tree.brokers
-    away = np.linalg.norm(places[:, None] - brokers[None], axis=2)
+    distances = np.linalg.norm(places[:, None] - brokers[None], axis=2)
     plan = assign_nearest(problem, with_capacity=False)
-    assert plan.assignment.tolist() == away.argmin(axis=1).tolist()
+    assert plan.assignment.tolist() == distances.argmin(axis=1).tolist()
 
 
-def test_a_flow_gives_everybody_a_leaf_that_they_may_have() -> None:
+def test_the_flow_assigns_every_subscriber_to_an_allowed_leaf() -> None:
     sets = np.array([[True, True, False], [False, True, True]])
     served = solve_max_flow(sets, np.array([5, 7]), np.array([4, 4, 4]))
     assert served.sum(axis=1).tolist() == [5, 7]
@@ -52,11 +54,11 @@ def test_a_flow_gives_everybody_a_leaf_that_they_may_have() -> None:
     assert factor <= 1.001
 
 
-def test_groups_are_what_subscribers_are() -> None:
+def test_demand_groups_preserve_boxes_and_leaf_sets() -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](800, 12, seed=5)
     demand = DemandGroups.from_problem(problem)
-    may = unpack_leaf_sets(find_leaves_within_delay(problem), len(problem.tree.leaves))
-    assert (demand.leaf_sets[demand.leaf_set_of_group[demand.group_of_subscriber]] == may).all()
+    allowed = unpack_leaf_sets(find_leaves_within_delay(problem), len(problem.tree.leaves))
+    assert (demand.leaf_sets[demand.leaf_set_of_group[demand.group_of_subscriber]] == allowed).all()
     lower, upper = demand.grid.to_coordinates(
         demand.box_classes[demand.class_of_group[demand.group_of_subscriber]]
     )

@@ -1,4 +1,4 @@
-"""Plans at the edges: few subscribers, boxes without volume, ties, and what fits nothing."""
+"""Plans at the edges: few subscribers, boxes without volume, ties, and infeasible problems."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from tests.plan.test_plan import VALID
 ONE = BrokerTree.from_arrays([0, 0], [[1, 0]])
 
 
-def here(lower: object, upper: object, tree: BrokerTree = ONE, **more: object) -> Problem:
-    """Everybody where the publisher is."""
+def make_problem(lower: object, upper: object, tree: BrokerTree = ONE, **more: object) -> Problem:
+    """Return a problem with all subscribers at the position of the publisher."""
     low, high = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
-    wanted = Subscribers.from_arrays(np.zeros((len(low), 2)), low, high)
-    given = {"max_rectangles": 2, "max_delay": 5.0, "max_load": 3.0} | more
-    return Problem(tree, wanted, **given)  # type: ignore[arg-type]
+    subscribers = Subscribers.from_arrays(np.zeros((len(low), 2)), low, high)
+    options = {"max_rectangles": 2, "max_delay": 5.0, "max_load": 3.0} | more
+    return Problem(tree, subscribers, **options)  # type: ignore[arg-type]
 
 
-def test_somebody_far_from_all_others_leaves() -> None:
-    problem = here([[0, 0], [100, 100]], [[1, 1], [101, 101]])
+def test_a_distant_subscriber_can_leave() -> None:
+    problem = make_problem([[0, 0], [100, 100]], [[1, 1], [101, 101]])
     found = replan(greedy(problem), problem.take(np.array([0])), np.array([0]))
     assert found.verify() == VALID
     assert found.bandwidth == 1.0
 
 
-def test_event_space_may_be_below_zero() -> None:
+def test_event_space_may_be_negative() -> None:
     random = np.random.default_rng(0)
     corners = random.uniform(-10, -5, (2, 2))[random.integers(0, 2, 60)]
     tree = BrokerTree.from_arrays([0, 0], random.normal(0, 10, (3, 2)))
-    wanted = Subscribers.from_arrays(random.normal(0, 10, (60, 2)), corners, corners + 1)
-    found = slp(Problem(tree, wanted, max_delay=5), max_seconds=10).plan
+    subscribers = Subscribers.from_arrays(random.normal(0, 10, (60, 2)), corners, corners + 1)
+    found = slp(Problem(tree, subscribers, max_delay=5), max_seconds=10).plan
     assert found.verify() == VALID
 
 
-def test_more_ends_than_cuts_make_no_bound_too_large_and_no_plan_worse() -> None:
+def test_more_coordinates_than_grid_lines_keep_bound_and_search_valid() -> None:
     count = 520
-    at = np.r_[np.linspace(0, 1, count), 10 + np.linspace(0, 1, count)][:, None]
-    problem = here(at, at + 1e-4)
+    positions = np.r_[np.linspace(0, 1, count), 10 + np.linspace(0, 1, count)][:, None]
+    problem = make_problem(positions, positions + 1e-4)
     filters = BrokerFilters(
         np.array([[[0.0], [10.0]]]), np.array([[[1.0001], [11.0001]]]), np.array([2])
     )
@@ -76,7 +76,7 @@ def test_a_sampled_search_is_not_worse_than_its_start() -> None:
 
 def test_boxes_without_volume_are_covered_by_unions() -> None:
     lower, upper = [[0, 0], [5, -10], [2, 0], [2, 5]], [[5, 20], [10, 10], [8, 10], [8, 5]]
-    problem = here(lower, upper)
+    problem = make_problem(lower, upper)
     for plan in (greedy(problem), search(problem, steps=20), balance_loads(problem)):
         assert plan.verify() == VALID
     filters = BrokerFilters(
@@ -88,7 +88,7 @@ def test_boxes_without_volume_are_covered_by_unions() -> None:
 
 
 def test_all_boxes_may_be_flat_on_an_axis() -> None:
-    problem = here([[-48, -48], [-48, 3]], [[-48, -46], [-48, 3]])
+    problem = make_problem([[-48, -48], [-48, 3]], [[-48, -46], [-48, 3]])
     for plan in (
         greedy(problem),
         search(problem, steps=5),
@@ -96,60 +96,68 @@ def test_all_boxes_may_be_flat_on_an_axis() -> None:
         assign_nearest(problem),
     ):
         assert plan.verify() == VALID
-    counted = here([[-48, -48]], [[-48, -46]], event_sample=[[-48, -47], [-48, 0], [0, -47]])
+    counted = make_problem(
+        [[-48, -48]], [[-48, -46]], event_sample=[[-48, -47], [-48, 0], [0, -47]]
+    )
     assert greedy(counted).verify() == VALID
     assert greedy(counted).bandwidth == pytest.approx(1 / 3)
 
 
-def test_only_leaves_serve() -> None:
+def test_only_leaves_may_serve_subscribers() -> None:
     tree = BrokerTree.from_arrays([0, 0], [[1, 0], [9, 9], [2, 0]], parents=[-1, 0, 0])
-    problem = here(np.zeros((10, 2)), np.ones((10, 2)), tree)
+    problem = make_problem(np.zeros((10, 2)), np.ones((10, 2)), tree)
     filters = BrokerFilters(np.zeros((3, 1, 2)), np.ones((3, 1, 2)), np.array([1, 0, 0]))
     for broker in (0, -1, 3):
         with pytest.raises(InvalidArgumentError, match=f"subscriber 0 is served by {broker}"):
             Plan(problem, np.full(10, broker, np.int32), filters)
 
 
-def test_a_start_for_another_problem_is_refused() -> None:
+def test_a_start_plan_for_another_problem_is_refused() -> None:
     places = np.random.default_rng(0).normal(0, 10, (6, 2))
     lower, upper = np.zeros((12, 2)), np.ones((12, 2))
-    some = here(lower, upper, BrokerTree.from_arrays([0, 0], places[:4]), max_delay=9.0)
+    small_problem = make_problem(
+        lower, upper, BrokerTree.from_arrays([0, 0], places[:4]), max_delay=9.0
+    )
     tree = BrokerTree.from_arrays([0, 0], places, parents=[4, 4, 5, 5, -1, -1])
-    other = here(lower, upper, tree, max_delay=9.0, max_load=20.0)
+    other = make_problem(lower, upper, tree, max_delay=9.0, max_load=20.0)
     with pytest.raises(InvalidArgumentError, match="filters of 4 brokers"):
-        search(other, greedy(some))
+        search(other, greedy(small_problem))
     with pytest.raises(InvalidArgumentError, match="another broker tree"):
-        replan(greedy(some), other, np.arange(12))
+        replan(greedy(small_problem), other, np.arange(12))
     with pytest.raises(InvalidArgumentError, match="shape"):
-        search(some.take(np.arange(5)), greedy(some))
+        search(small_problem.take(np.arange(5)), greedy(small_problem))
 
 
-def test_few_move_where_two_have_no_room() -> None:
+def test_few_subscribers_move_if_few_leaves_have_free_capacity() -> None:
     problem = make_hot_spots_problem(2_000, 10, seed=3)
     plan = search(problem, steps=100)
     full = problem.tree.leaves[plan.loads.argmax()]
     others = np.flatnonzero(plan.assignment != full)[10:]
-    now = np.sort(np.r_[np.flatnonzero(plan.assignment == full), others])
-    found = replan(plan, problem.take(now), now, max_moved_share=0.02, steps=100)
+    remaining_rows = np.sort(np.r_[np.flatnonzero(plan.assignment == full), others])
+    found = replan(
+        plan, problem.take(remaining_rows), remaining_rows, max_moved_share=0.02, steps=100
+    )
     assert found.verify() == VALID
-    assert np.count_nonzero(found.assignment != plan.assignment[now]) <= 0.02 * len(now)
+    assert np.count_nonzero(found.assignment != plan.assignment[remaining_rows]) <= 0.02 * len(
+        remaining_rows
+    )
 
 
-def test_who_wants_something_else_is_served_anew() -> None:
-    plan = greedy(here(np.zeros((12, 2)), np.ones((12, 2))))
-    wider = here(np.zeros((12, 2)) - 1, np.ones((12, 2)))
+def test_subscribers_with_changed_boxes_are_assigned_again() -> None:
+    plan = greedy(make_problem(np.zeros((12, 2)), np.ones((12, 2))))
+    wider = make_problem(np.zeros((12, 2)) - 1, np.ones((12, 2)))
     assert replan(plan, wider, np.arange(12)).verify() == VALID
     assert replan(plan, wider, np.full(12, -1)).verify() == VALID
 
 
-def test_a_bound_is_one_for_valid_plans_though_others_need_less(
+def test_the_bound_holds_for_valid_plans_although_invalid_ones_need_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lower, upper = [[0, 3], [2, 3], [3, 1]] * 2, [[1, 6], [4, 5], [5, 3]] * 2
     places = np.repeat([[10, 0], [-10, 0.0]], 3, axis=0)
     tree = BrokerTree.from_arrays([0, 0], [[10, 0], [-10, 0]])
-    wanted = Subscribers.from_arrays(places, lower, upper)
-    problem = Problem(tree, wanted, max_rectangles=1, target_load=1, max_load=2)
+    subscribers = Subscribers.from_arrays(places, lower, upper)
+    problem = Problem(tree, subscribers, max_rectangles=1, target_load=1, max_load=2)
     late, valid = greedy(problem, with_latency=False), search(problem, steps=30)
     assert not late.verify().is_valid
     assert valid.verify() == VALID
@@ -158,30 +166,30 @@ def test_a_bound_is_one_for_valid_plans_though_others_need_less(
     assert lower_bound(problem) <= valid.bandwidth
 
 
-def test_ways_of_equal_length_are_both_the_shortest() -> None:
+def test_paths_of_equal_length_are_all_allowed_without_delay() -> None:
     angles = np.random.default_rng(4).uniform(0, 6.28, 2)
     brokers = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     middle = np.array([np.cos(angles.mean()), np.sin(angles.mean())])
-    at = np.stack([middle * k for k in (0.1, 0.2, 0.3, 0.5, 0.7, 1.1, 1.3, -0.4)])
-    wanted = Subscribers.from_arrays(at, np.zeros((8, 2)), np.ones((8, 2)))
+    positions = np.stack([middle * k for k in (0.1, 0.2, 0.3, 0.5, 0.7, 1.1, 1.3, -0.4)])
+    subscribers = Subscribers.from_arrays(positions, np.zeros((8, 2)), np.ones((8, 2)))
     tree = BrokerTree.from_arrays([0, 0], brokers)
-    problem = Problem(tree, wanted, max_rectangles=1, max_delay=0, target_load=2, max_load=2)
+    problem = Problem(tree, subscribers, max_rectangles=1, max_delay=0, target_load=2, max_load=2)
     found = search(problem, steps=20)
     assert found.verify() == VALID
     assert found.bandwidth == 1.0
     assert lower_bound(problem, found.bandwidth) <= 1.0
 
 
-def test_more_brokers_than_subscribers() -> None:
+def test_more_brokers_than_subscribers_are_allowed() -> None:
     tree = BrokerTree.from_arrays([0, 0], np.eye(10)[:, :2] + 1)
-    found = assign_nearest(here(np.zeros((3, 2)), np.ones((3, 2)), tree, max_load=1.8))
-    assert found.verify().over_capacity == 3  # a fifth of a subscriber is what each may serve
+    found = assign_nearest(make_problem(np.zeros((3, 2)), np.ones((3, 2)), tree, max_load=1.8))
+    assert found.verify().over_capacity == 3  # each leaf may serve a fifth of a subscriber
 
 
-def test_capacities_far_apart() -> None:
+def test_very_different_capacities_are_balanced() -> None:
     tree = BrokerTree.from_arrays([0, 0], np.ones((4, 2)))
     allowed = np.repeat([[True, False, False, False], [False, True, False, False]], 6, axis=0)
-    problem = here(
+    problem = make_problem(
         np.zeros((12, 2)),
         np.ones((12, 2)),
         tree,
@@ -204,18 +212,18 @@ def test_capacities_far_apart() -> None:
         ({"event_sample": np.zeros((0, 2))}, "must have at least one event"),
     ],
 )
-def test_what_has_no_end_is_refused(more: dict[str, object], message: str) -> None:
+def test_infinite_or_invalid_options_are_refused(more: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
-        here(np.zeros((2, 2)), np.ones((2, 2)), **more)
+        make_problem(np.zeros((2, 2)), np.ones((2, 2)), **more)
 
 
-def test_boxes_that_cannot_be_measured_are_refused() -> None:
+def test_boxes_of_infinite_volume_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="exceeds the largest floating-point number"):
-        here([[-1e200, -1e200]], [[1e200, 1e200]])
+        make_problem([[-1e200, -1e200]], [[1e200, 1e200]])
     with pytest.raises(InvalidArgumentError, match="have no coordinate"):
-        here(np.zeros((2, 0)), np.zeros((2, 0)))
+        make_problem(np.zeros((2, 0)), np.zeros((2, 0)))
     with pytest.raises(InvalidArgumentError, match="event_sample has 9 coordinates"):
-        here(np.zeros((2, 9)), np.ones((2, 9)), event_sample=np.zeros((1, 9)))
+        make_problem(np.zeros((2, 9)), np.ones((2, 9)), event_sample=np.zeros((1, 9)))
     with pytest.raises(InvalidArgumentError, match=r"parent 0\.5"):
         BrokerTree.from_arrays([0, 0], np.ones((2, 2)), parents=[-1, 0.5])
     with pytest.raises(InvalidArgumentError, match="brokers must be finite"):
@@ -251,11 +259,13 @@ def test_boxes_that_cannot_be_measured_are_refused() -> None:
             "has parent 1234567:",
         ),
         (
-            lambda: here([[0]], [[1]], event_sample=[[0], [1, 2]]),
+            lambda: make_problem([[0]], [[1]], event_sample=[[0], [1, 2]]),
             "event_sample must be an array of numbers",
         ),
     ],
 )
-def test_what_is_no_number_is_told_by_its_name(given: Callable[[], object], message: str) -> None:
+def test_arguments_that_are_not_numeric_are_named(
+    given: Callable[[], object], message: str
+) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         given()

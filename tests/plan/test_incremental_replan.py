@@ -1,4 +1,4 @@
-"""Plans that follow their subscribers: valid, near to fresh ones, and few move."""
+"""Replanning: plans stay valid and near to fresh ones, and few subscribers move."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNT, NEW, PERIODS = 1_500, 150, 3
 
 
 @pytest.mark.parametrize(("name", "degree"), [("topics", None), ("hot-spots", 6)])
-def test_few_move_and_the_plan_stays_good(name: str, degree: int | None) -> None:
+def test_few_subscribers_move_and_the_plan_stays_good(name: str, degree: int | None) -> None:
     whole = ASSIGNMENT_PROBLEMS[name](COUNT + PERIODS * NEW, 15, degree=degree, seed=3)
     whole = replace(whole, max_delay=1.0)
     random, rows = np.random.default_rng(1), np.arange(COUNT)
@@ -33,7 +33,7 @@ def test_few_move_and_the_plan_stays_good(name: str, degree: int | None) -> None
     assert plan.bandwidth < 1.3 * search(plan.problem, steps=300).bandwidth
 
 
-def test_nobody_moves_if_nobody_may() -> None:
+def test_no_subscriber_moves_if_max_moved_share_is_0() -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](1_000, 10, seed=3)
     plan = greedy(problem)
     found = replan(plan, problem, np.arange(1_000), max_moved_share=0.0, steps=100)
@@ -41,18 +41,18 @@ def test_nobody_moves_if_nobody_may() -> None:
     assert found.bandwidth <= plan.bandwidth * (1 + 1e-9)
 
 
-def test_more_may_be_moved_for_less_bandwidth() -> None:
+def test_more_moves_give_less_bandwidth() -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](1_000, 10, seed=3)
     plan = greedy(problem)
-    some, all_of_them = (
+    few_moves, all_moves = (
         replan(plan, problem, np.arange(1_000), max_moved_share=moves, steps=200)
         for moves in (0.05, 1.0)
     )
-    assert 0 < np.count_nonzero(some.assignment != plan.assignment) <= 50
-    assert all_of_them.bandwidth < some.bandwidth < plan.bandwidth
+    assert 0 < np.count_nonzero(few_moves.assignment != plan.assignment) <= 50
+    assert all_moves.bandwidth < few_moves.bandwidth < plan.bandwidth
 
 
-def test_rows_of_another_plan_are_refused() -> None:
+def test_row_numbers_of_another_plan_are_refused() -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](100, 10, seed=3)
-    with pytest.raises(InvalidArgumentError, match="its row in the plan"):
+    with pytest.raises(InvalidArgumentError, match="its row in the previous plan"):
         replan(greedy(problem), problem, np.arange(1, 101))

@@ -1,4 +1,4 @@
-"""SLP: candidates, linear programs and plans as the paper has them."""
+"""SLP: candidates, linear programs and plans as in the paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.plan.test_plan import VALID
 
 
 @pytest.mark.parametrize("name", ["topics", "interests", "hot-spots"])
-def test_plans_of_one_level(name: str) -> None:
+def test_slp_plans_of_one_level_are_valid(name: str) -> None:
     problem = replace(ASSIGNMENT_PROBLEMS[name](1_500, 8, seed=3), max_delay=1.0)
     found = slp(problem, max_seconds=4)
     assert found.plan.verify() == VALID
@@ -25,7 +25,7 @@ def test_plans_of_one_level(name: str) -> None:
     assert found.programs[0].rows > 80
 
 
-def test_plans_of_two_levels() -> None:
+def test_slp_plans_of_two_levels_are_valid() -> None:
     problem = replace(
         ASSIGNMENT_PROBLEMS["topics"](1_500, 12, degree=4, seed=3), max_delay=1.0, max_load=2.5
     )
@@ -34,7 +34,7 @@ def test_plans_of_two_levels() -> None:
     assert len(found.programs) >= 2
 
 
-def test_the_program_takes_the_cheapest_rectangles() -> None:
+def test_the_relaxation_takes_the_cheapest_rectangles() -> None:
     may = np.array([[True, True], [True, True], [False, True]])
     has = np.array([[True, False, True], [False, True, True], [False, True, True]])
     volumes = np.array([1.0, 2.0, 10.0])
@@ -44,13 +44,13 @@ def test_the_program_takes_the_cheapest_rectangles() -> None:
     assert found.fractions == pytest.approx(np.array([[1, 0, 0], [0, 1, 0]]), abs=1e-4)
     tight = solve_relaxation(
         1, may, has, volumes, 3, np.array([3, 1]), 10
-    )  # the second serves only one
+    )  # the second leaf may serve only one
     assert tight is not None
     assert tight.objective_value > 3.5
     assert solve_relaxation(1, may, has, volumes, 3, np.array([0, 1]), 10) is None
 
 
-def test_every_interval_is_in_one_that_is_not_much_longer() -> None:
+def test_every_interval_is_in_a_built_interval_of_similar_length() -> None:
     random = np.random.default_rng(2)
     low = random.uniform(0, 100, 60)
     high = low + random.choice([1, 3, 10, 40], 60)
@@ -60,18 +60,20 @@ def test_every_interval_is_in_one_that_is_not_much_longer() -> None:
         assert (around[:, 1] - around[:, 0]).min() <= 4 * (b - a) + 1e-9
 
 
-def test_candidates_are_shrunk_and_contain_everybody() -> None:
-    wanted = ASSIGNMENT_PROBLEMS["hot-spots"](300, 5, seed=1).subscribers
-    low, high = build_candidates(wanted, 25, np.random.default_rng(1))
-    is_in = (low[:, None] <= wanted.lower).all(axis=2) & (high[:, None] >= wanted.upper).all(axis=2)
+def test_candidates_are_minimal_and_contain_every_box() -> None:
+    all_subscribers = ASSIGNMENT_PROBLEMS["hot-spots"](300, 5, seed=1).subscribers
+    low, high = build_candidates(all_subscribers, 25, np.random.default_rng(1))
+    is_in = (low[:, None] <= all_subscribers.lower).all(axis=2) & (
+        high[:, None] >= all_subscribers.upper
+    ).all(axis=2)
     assert is_in.any(axis=0).all()
     for number in range(0, len(low), 7):
         rows = is_in[number]
-        assert (wanted.lower[rows].min(axis=0) == low[number]).all()
-        assert (wanted.upper[rows].max(axis=0) == high[number]).all()
+        assert (all_subscribers.lower[rows].min(axis=0) == low[number]).all()
+        assert (all_subscribers.upper[rows].max(axis=0) == high[number]).all()
 
 
-def test_points_that_are_near_are_one_cluster() -> None:
+def test_points_near_each_other_form_one_cluster() -> None:
     points = np.array([[0.0, 0.0], [0.1, 0.1], [9.0, 9.0], [9.1, 9.0]])
     of = cluster_points(points, 2, np.random.default_rng(0))
     assert of[0] == of[1] != of[2] == of[3]

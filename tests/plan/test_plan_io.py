@@ -1,4 +1,4 @@
-"""Plans that are saved are the same when they are loaded."""
+"""Saved plans are equal after loading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from covey.plan import SavedPlan, greedy
 from covey.plan.workload.problems import ASSIGNMENT_PROBLEMS
 
 
-def test_what_is_loaded_is_what_was_saved(tmp_path: Path) -> None:
+def test_a_loaded_plan_equals_the_saved_one(tmp_path: Path) -> None:
     problem = replace(ASSIGNMENT_PROBLEMS["topics"](500, 12, degree=4, seed=3), max_delay=1.0)
     plan = greedy(problem)
     saved = SavedPlan.from_plan(plan, ["x", "y"])
@@ -34,9 +34,9 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path) -> None:
     assert (np.asarray(rows["broker"]) == plan.assignment).all()
 
 
-def test_wrong_folders_and_names_are_told(tmp_path: Path) -> None:
+def test_wrong_folders_and_names_are_reported(tmp_path: Path) -> None:
     plan = greedy(ASSIGNMENT_PROBLEMS["topics"](100, 12, seed=3))
-    with pytest.raises(InvalidArgumentError, match="2 different attributes"):
+    with pytest.raises(InvalidArgumentError, match="2 different names"):
         SavedPlan.from_plan(plan, ["x"])
     with pytest.raises(InvalidArgumentError, match="no plan at"):
         SavedPlan.load(tmp_path / "nowhere")

@@ -1,7 +1,7 @@
-"""A link under random adds, cancels and crashes: a state machine that any strategy is put in.
+"""A link under random adds, cancels and crashes: a state machine for any routing strategy.
 
-`COVEY_RUNS` says how many runs each strategy gets, of 200 adds and cancels; without, there are a
-few short ones.
+`COVEY_RUNS` is the number of runs of each strategy, with 200 adds and cancels each; without it
+there are a few short runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from covey.routing.strategies import RegionStrategyChoice
 from covey.store import Changes, Snapshot, Store
 
 Texts = tuple[str, ...]
-"""A predicate, as the texts of which it is the disjunction."""
+"""A predicate, as the texts whose disjunction it is."""
 
 SPACE = Space.from_types({"x": pa.int32(), "y": pa.int32()})
 SIDE = 6
@@ -47,12 +47,12 @@ SETTINGS = settings(
     stateful_step_count=200 if RUNS else 40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate],  # to shrink 40 steps takes minutes
+    phases=[Phase.generate],  # shrinking 40 steps takes minutes
 )
 
 
 def points(regions: Regions) -> list[set[int]]:
-    """The points in each region."""
+    """Return the set of points in each region."""
     found: list[set[int]] = [set() for _ in range(len(regions))]
     for point, region in BruteForceIndex(regions).match(POINTS):
         found[region].add(point)
@@ -60,27 +60,29 @@ def points(regions: Regions) -> list[set[int]]:
 
 
 @cache
-def parsed(text: str) -> Regions:
-    """Parsing each time would take longest."""
+def parse_text(text: str) -> Regions:
+    """Return the regions of a text; cached, because parsing would take most of the time."""
     return parse(SPACE, [text]).regions
 
 
 @cache
-def meant(texts: Texts) -> frozenset[int]:
-    """The points that a predicate matches."""
-    return frozenset().union(*(some for text in texts for some in points(parsed(text))))
+def match_points(texts: Texts) -> frozenset[int]:
+    """Return the points that a predicate matches."""
+    return frozenset().union(
+        *(point_set for text in texts for point_set in points(parse_text(text)))
+    )
 
 
 def regions_of(batch: Iterable[Texts]) -> tuple[Regions, np.ndarray[Any, np.dtype[np.int64]]]:
-    """The regions of some predicates, and which is whose."""
-    parts = [(i, parsed(text)) for i, texts in enumerate(batch) for text in texts]
-    of = np.array([i for i, part in parts for _ in range(len(part))], np.int64)
-    return Regions.concat([Regions(SPACE, 0, {}), *(part for _, part in parts)]), of
+    """Return the regions of predicates, and the predicate number of each region."""
+    parts = [(i, parse_text(text)) for i, texts in enumerate(batch) for text in texts]
+    predicate_rows = np.array([i for i, part in parts for _ in range(len(part))], np.int64)
+    return Regions.concat([Regions(SPACE, 0, {}), *(part for _, part in parts)]), predicate_rows
 
 
-def wanted(batch: Iterable[Texts]) -> set[int]:
-    """The points that any of some predicates matches."""
-    return set().union(*map(meant, batch))
+def match_any(batch: Iterable[Texts]) -> set[int]:
+    """Return the points that any of the predicates matches."""
+    return set().union(*map(match_points, batch))
 
 
 def box(x: tuple[int, int], y: tuple[int, int]) -> str:
@@ -101,7 +103,7 @@ CANCELLED = st.sets(IDS, min_size=1, max_size=4)
 
 
 class Regional:
-    """What a neighbour knows that is told regions: the points in each, by number."""
+    """A neighbour to which regions are advertised: the points in each, by number."""
 
     def __init__(self) -> None:
         self.regions: dict[int, set[int]] = {}
@@ -115,9 +117,9 @@ class Regional:
         return set().union(*self.regions.values())
 
     def advertise(self, steps: RegionUpdate) -> None:
-        for number, some in zip(steps.advertised.tolist(), points(steps.regions), strict=True):
+        for number, point_set in zip(steps.advertised.tolist(), points(steps.regions), strict=True):
             assert number not in self.regions
-            self.regions[number] = some
+            self.regions[number] = point_set
 
     def withdraw(self, steps: RegionUpdate) -> Iterable[None]:
         for number in steps.withdrawn.tolist():
@@ -132,7 +134,7 @@ GRID = HilbertGrid.uniform(SPACE, ["x", "y"], 3, {"x": (0, 7), "y": (0, 7)})
 
 
 class Cellular:
-    """What a neighbour knows that is told cells."""
+    """A neighbour to which cells are advertised."""
 
     def __init__(self) -> None:
         self.known = RangeSet.empty()
@@ -154,13 +156,13 @@ class Cellular:
 
 
 def cells(texts: Iterable[Texts], most: int) -> RangeSet:
-    """The cells of some predicates, in at most so many ranges a region."""
+    """Return the cells of predicates, with at most `max_ranges` ranges per region."""
     rows = GRID.find_ranges(regions_of(texts)[0], max_ranges=most)
     return RangeSet.from_ranges(rows.first, rows.last)
 
 
 class Link(RuleBasedStateMachine):
-    """A table, and the neighbour that does what it is told."""
+    """A routing table and a neighbour that applies its updates."""
 
     strategy: RegionStrategyChoice = "exact"
     neighbour: Any = Regional
@@ -175,42 +177,44 @@ class Link(RuleBasedStateMachine):
     def add(self, batch: dict[int, Texts], then: str) -> None:
         self.texts |= batch
         self.follow(self.table.add(list(batch), *regions_of(batch.values())))
-        self.go_on(then)
+        self.do_idle_work(then)
 
     @rule(ids=CANCELLED, then=THEN)
     def cancel(self, ids: set[int], then: str) -> None:
         self.texts = {k: t for k, t in self.texts.items() if k not in ids}
         self.follow(self.table.cancel(ids))
-        self.go_on(then)
+        self.do_idle_work(then)
 
-    @rule(batch=PUT, ids=CANCELLED, told=st.booleans(), dies=st.integers(0, 7))
-    def change(self, batch: dict[int, Texts], ids: set[int], told: bool, dies: int) -> None:
-        """Adds and cancels, and one time in eight dies between the store and the neighbour."""
-        if dies:  # a store takes longer than all else
+    @rule(batch=PUT, ids=CANCELLED, is_advertised=st.booleans(), dies=st.integers(0, 7))
+    def change(
+        self, batch: dict[int, Texts], ids: set[int], is_advertised: bool, dies: int
+    ) -> None:
+        """Add and cancel; one time in eight, crash between the store and the neighbour."""
+        if dies:  # writing a store takes most of the time
             self.add(batch, "nothing")
             self.cancel(ids, "nothing")
             return
         before = dict(self.texts)
         batch = {k: t for k, t in batch.items() if k not in ids}
         self.texts = {k: t for k, t in (self.texts | batch).items() if k not in ids}
-        if told:
+        if is_advertised:
             self.other.advertise(self.table.add(list(batch), *regions_of(batch.values())))
         self.table, steps = RoutingTable.from_snapshot(
-            stored(before, batch, ids), self.other.known, strategy=self.strategy
+            store_in_two_changes(before, batch, ids), self.other.known, strategy=self.strategy
         )
         self.follow(steps)
 
-    def go_on(self, then: str) -> None:
-        """What a broker does when it has time, and what it puts off."""
+    def do_idle_work(self, then: str) -> None:
+        """Do the work that a broker does at idle times, or nothing."""
         if then == "prune":
             self.follow(self.table.prune())
         elif then == "reassign":
             self.follow(self.table.reassign_orphans(1))
 
     def follow(self, steps: Any) -> None:
-        """Does one thing after another; when all is advertised, nothing that lives is missed."""
+        """Apply an update and check that no point of a live predicate is missing at any step."""
         self.other.advertise(steps)
-        living = wanted(self.texts.values())
+        living = match_any(self.texts.values())
         assert living <= self.other.points
         for _ in self.other.withdraw(steps):
             assert living <= self.other.points
@@ -220,29 +224,29 @@ class Link(RuleBasedStateMachine):
         assert self.other.knows(self.table.advertised_set)
 
     @invariant()
-    def what_lives_is_admitted(self) -> None:
+    def live_subscriptions_are_admitted(self) -> None:
         admitted = set(np.flatnonzero(self.table.admits(POINTS)).tolist())
-        assert wanted(self.texts.values()) <= admitted
+        assert match_any(self.texts.values()) <= admitted
         assert admitted == self.other.points
 
     @invariant()
-    def who_absorbs_contains(self) -> None:
+    def absorbers_contain_redundant_subscriptions(self) -> None:
         if not self.table.is_fully_withdrawn:
             return
-        passive = set(self.table.find_redundant())
+        redundant = set(self.table.find_redundant())
         for id_, text in self.texts.items():
             over = self.table.find_absorbers(id_)
-            assert not over or id_ in passive
-            assert not set(over) & passive
+            assert not over or id_ in redundant
+            assert not set(over) & redundant
             if over:
                 self.contain(text, [self.texts[one] for one in over])
 
     def contain(self, text: Texts, others: list[Texts]) -> None:
-        assert meant(text) <= wanted(others)
+        assert match_points(text) <= match_any(others)
 
 
 class CellLink(Link):
-    """The same where cells are advertised: they decide what contains what."""
+    """A link that advertises cells, which then decide what contains what."""
 
     neighbour = Cellular
 
@@ -251,8 +255,10 @@ class CellLink(Link):
         assert not len(cells([text], most) - cells(others, most))
 
 
-def stored(before: dict[int, Texts], put: dict[int, Texts], removed: set[int]) -> Snapshot:
-    """A store's newest version, after two changes."""
+def store_in_two_changes(
+    before: dict[int, Texts], put: dict[int, Texts], removed: set[int]
+) -> Snapshot:
+    """Return the newest version of a store after two changes."""
     with tempfile.TemporaryDirectory() as folder, Store.create(f"{folder}/store", SPACE) as store:
         store.apply(Changes(list(before), *regions_of(before.values())))
         store.apply(Changes(list(put), *regions_of(put.values()), sorted(removed)))

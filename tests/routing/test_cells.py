@@ -1,4 +1,4 @@
-"""Tables of cells under random adds and cancels, against Python sets of cells."""
+"""Routing tables of cells under random adds and cancels, compared with Python sets of cells."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def regions(texts: list[str]) -> Regions:
 
 @cache
 def cells(text: str) -> frozenset[int]:
-    """The positions of a text's cells, one by one."""
+    """Return the positions of the cells of a text, one by one."""
     lower, upper = GRID.find_boxes(regions([text]))
     sides = [range(a, b + 1) for a, b in zip(lower[0].tolist(), upper[0].tolist(), strict=True)]
     return frozenset(encode_cells(list(product(*sides)), BITS).tolist())
@@ -58,21 +58,21 @@ def cells(text: str) -> frozenset[int]:
 
 @cache
 def points(text: str) -> frozenset[int]:
-    """The points that a text matches."""
+    """Return the points that a text matches."""
     return frozenset(BruteForceIndex(regions([text])).match(POINTS).query_rows.tolist())
 
 
-def closed(inside: set[int], gap: int) -> set[int]:
-    near = pairwise(sorted(inside))
-    return inside | {i for a, b in near if b - a <= gap + 1 for i in range(a, b)}
+def fill_gaps(inside: set[int], gap: int) -> set[int]:
+    neighbours = pairwise(sorted(inside))
+    return inside | {i for a, b in neighbours if b - a <= gap + 1 for i in range(a, b)}
 
 
-def integers(some: RangeSet) -> set[int]:
-    return {i for first, last in some for i in range(first, last + 1)}
+def integers(ranges: RangeSet) -> set[int]:
+    return {i for first, last in ranges for i in range(first, last + 1)}
 
 
 class Link(RuleBasedStateMachine):
-    """A table of cells, and the neighbour that does what it is told."""
+    """A table of cells and a neighbour that applies its updates."""
 
     gap = 0
 
@@ -94,28 +94,28 @@ class Link(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
-        some = data.draw(
+        numbers = data.draw(
             st.lists(st.sampled_from(sorted(self.texts)), unique=True, max_size=4)
             if self.texts
             else st.just([])
         )
-        for number in some:
+        for number in numbers:
             del self.texts[number]
-        self.follow(self.cells.remove(np.array(some, np.int64)))
+        self.follow(self.cells.remove(np.array(numbers, np.int64)))
 
     @rule()
-    def there_is_nothing_to_settle(self) -> None:
+    def no_withdrawal_is_pending(self) -> None:
         assert self.cells.is_fully_withdrawn
         assert not self.cells.reassign_orphans(1)
         assert not self.cells.prune()
 
     @rule(known=st.sets(st.integers(0, SIDE * SIDE - 1)))
-    def a_link_that_knew_something_else_catches_up(self, known: set[int]) -> None:
+    def sync_a_link_with_another_state(self, known: set[int]) -> None:
         self.known = known
         self.follow(self.cells.build_sync_update(RangeSet.from_ranges(list(known), list(known))))
 
     def follow(self, steps: CellUpdate) -> None:
-        """Nothing is told that is known, and nothing withdrawn that is not."""
+        """Apply an update that advertises only unknown cells and withdraws only known ones."""
         told, gone = integers(steps.advertised), integers(steps.withdrawn)
         assert not told & self.known
         self.known |= told
@@ -125,11 +125,11 @@ class Link(RuleBasedStateMachine):
     @invariant()
     def the_neighbour_knows_the_closed_union(self) -> None:
         living = set().union(*map(cells, self.texts.values()))
-        assert self.known == closed(living, self.gap) == integers(self.cells.advertised_set)
+        assert self.known == fill_gaps(living, self.gap) == integers(self.cells.advertised_set)
         assert self.cells.range_count == len(self.cells.advertised_set)
 
     @invariant()
-    def every_event_of_a_living_region_is_admitted(self) -> None:
+    def every_event_of_a_live_region_is_admitted(self) -> None:
         admitted = set(np.flatnonzero(self.cells.admits(POINTS)).tolist())
         assert set().union(*map(points, self.texts.values())) <= admitted
         positions = GRID.find_positions(POINTS).tolist()
@@ -146,8 +146,8 @@ class Link(RuleBasedStateMachine):
         found = self.cells.find_absorbers(numbers)
         for i, number in enumerate(numbers.tolist()):
             owners = {owner[cell] for cell in cells(self.texts[number])}
-            right = [number] if number in owners else sorted(owners)
-            assert found.row(i).tolist() == right
+            expected = [number] if number in owners else sorted(owners)
+            assert found.row(i).tolist() == expected
 
 
 class GappyLink(Link):
@@ -155,11 +155,11 @@ class GappyLink(Link):
 
 
 @pytest.mark.parametrize("machine", [Link, GappyLink])
-def test_a_link_that_follows_knows_what_lives(machine: type[Link]) -> None:
+def test_a_neighbour_that_applies_updates_knows_the_live_cells(machine: type[Link]) -> None:
     run_state_machine_as_test(machine, settings=settings(deadline=None, stateful_step_count=12))
 
 
-def test_absorbers_of_some_are_those_among_all() -> None:
+def test_absorbers_of_few_regions_equal_those_among_all() -> None:
     table = HilbertCellStrategy(GRID)
     table.add(np.arange(4), regions(["x <= 3", "x >= 4", "x BETWEEN 2 AND 5", "x = 0"]))
     assert table.find_absorbers(np.array([3, 2])).row(1).tolist() == [0, 1]
@@ -177,7 +177,7 @@ def test_bounded_ranges_still_admit_all_events() -> None:
     assert len(table.advertised_set) == 0
 
 
-def test_insertion_says_how_ranges_were_met() -> None:
+def test_insertion_counts_covered_partial_and_new_ranges() -> None:
     table = HilbertCellStrategy(GRID)
     table.add(np.array([0]), regions([box((0, 3), (0, 3))]))
     assert table.last_insertion == InsertionCounts(new_count=1)
@@ -187,7 +187,7 @@ def test_insertion_says_how_ranges_were_met() -> None:
     assert table.last_insertion == InsertionCounts(partial_count=1)
 
 
-def test_kept_ranges_are_given_up_when_most_are_dead() -> None:
+def test_memory_of_dead_ranges_is_released() -> None:
     table = HilbertCellStrategy(GRID)
     texts = [box((i % 7, i % 7 + 1), (i % 5, i % 5 + 2)) for i in range(2000)]
     table.add(np.arange(2000), regions(texts))
@@ -197,7 +197,7 @@ def test_kept_ranges_are_given_up_when_most_are_dead() -> None:
     assert {n: list(table.take_ranges(np.array([n])).row(0)) for n in range(1900, 2000)} == before
 
 
-def test_wrong_numbers_are_refused() -> None:
+def test_wrong_region_numbers_are_refused() -> None:
     table = HilbertCellStrategy(GRID)
     table.add(np.array([3]), regions(["x = 1"]))
     with pytest.raises(InvalidArgumentError, match="region 3 is in the table already"):
@@ -215,10 +215,10 @@ def test_wrong_numbers_are_refused() -> None:
     st.lists(st.tuples(st.sets(st.integers(0, 20)), st.sets(st.integers(0, 20))), max_size=5),
     st.sets(st.integers(0, 20)),
 )
-def test_steps_one_after_another_come_to_their_sum(
+def test_concatenated_updates_equal_their_sequence(
     parts: list[tuple[set[int], set[int]]], known: set[int]
 ) -> None:
-    """Each part tells what is not known, and withdraws what is."""
+    """Each update advertises unknown cells and withdraws known ones."""
     now, steps = set(known), []
     for told, gone in parts:
         told, gone = told - now, gone & now

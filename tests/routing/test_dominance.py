@@ -1,4 +1,4 @@
-"""Points of regions: whoever covers is at most the other, and where points say all, only they."""
+"""Dominance points: a covering region has smaller or equal coordinates, and exact points decide."""
 
 from __future__ import annotations
 
@@ -23,46 +23,48 @@ def all_pairs(count: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type
     return np.repeat(np.arange(count), count), np.tile(np.arange(count), count)
 
 
-def scalars_of(some: Regions) -> list:  # type: ignore[type-arg]
-    return [a for a in some.space if not a.type.is_tags and not a.type.is_vector]
+def scalars_of(stored: Regions) -> list:  # type: ignore[type-arg]
+    return [a for a in stored.space if not a.type.is_tags and not a.type.is_vector]
 
 
 @given(some_regions)
-def test_who_covers_is_at_most_the_other(some: Regions) -> None:
-    corners = DominancePoints.from_regions(some, scalars_of(some))
-    i, j = all_pairs(len(some))
+def test_a_covering_region_has_smaller_or_equal_coordinates(stored: Regions) -> None:
+    corners = DominancePoints.from_regions(stored, scalars_of(stored))
+    i, j = all_pairs(len(stored))
     at_most = (corners.coordinates[:, i] <= corners.coordinates[:, j]).all(axis=0)
-    over = covers(some, i, some, j)
-    assert (at_most | ~over).all()
+    is_cover = covers(stored, i, stored, j)
+    assert (at_most | ~is_cover).all()
     both = corners.is_exact[i] & corners.is_exact[j]
-    assert (over[both] == at_most[both]).all()
+    assert (is_cover[both] == at_most[both]).all()
 
 
 @given(some_regions, st.data())
-def test_recent_regions_are_asked_as_an_index_is(some: Regions, data: st.DataObject) -> None:
-    kept = RegionLog(some.space)
-    numbers = kept.append(some)
-    recent = RecentBuffer(kept, len(some) + 1)
-    half = len(some) // 2
-    for rows in (numbers[:half], numbers[half:]):  # the second may constrain more attributes
-        recent.add(rows, recent.encode_points(some.take(rows)))
-    alive = np.array(data.draw(st.lists(st.booleans(), min_size=len(some), max_size=len(some))))
+def test_recent_regions_are_queried_like_an_index(stored: Regions, data: st.DataObject) -> None:
+    log = RegionLog(stored.space)
+    numbers = log.append(stored)
+    recent = RecentBuffer(log, len(stored) + 1)
+    half = len(stored) // 2
+    for rows in (numbers[:half], numbers[half:]):  # the second half may constrain more attributes
+        recent.add(rows, recent.encode_points(stored.take(rows)))
+    alive = np.array(data.draw(st.lists(st.booleans(), min_size=len(stored), max_size=len(stored))))
     found = recent.find_covering(
-        some, recent.encode_points(some), np.append(alive, False).astype(np.bool_)
+        stored, recent.encode_points(stored), np.append(alive, False).astype(np.bool_)
     )
-    true = {(i, j) for i, j in BruteForceIndex(some).find_covering(some) if alive[j]}
+    true = {(i, j) for i, j in BruteForceIndex(stored).find_covering(stored) if alive[j]}
     assert {i for i, _ in true} == set(np.flatnonzero(found >= 0).tolist())
     assert {(i, j) for i, j in enumerate(found.tolist()) if j >= 0} <= true
 
 
 @given(some_regions)
-def test_what_is_at_the_top_is_covered_by_no_other(some: Regions) -> None:
-    under = find_maximal_covers(some, DominancePoints.from_regions(some, scalars_of(some))).tolist()
-    true = set(BruteForceIndex(some).find_covering(some))
+def test_a_maximal_cover_is_covered_by_no_other_region(stored: Regions) -> None:
+    under = find_maximal_covers(
+        stored, DominancePoints.from_regions(stored, scalars_of(stored))
+    ).tolist()
+    true = set(BruteForceIndex(stored).find_covering(stored))
     for row, top in enumerate(under):
         assert (row, top) in true
-        over = [other for one, other in true if one == top and other != top]
-        assert all((other, top) in true and other > top for other in over)
+        is_cover = [other for one, other in true if one == top and other != top]
+        assert all((other, top) in true and other > top for other in is_cover)
 
 
 @pytest.mark.parametrize("ends", [["", "\0", "a", "a\0", Below("ab"), "ab", "abcdefg", Below("b")]])
@@ -73,7 +75,7 @@ def test_short_texts_keep_their_order(ends: list[str | Below]) -> None:
     assert values == sorted(set(values))
 
 
-def test_long_texts_say_that_they_say_less() -> None:
+def test_long_texts_are_marked_as_inexact() -> None:
     (one, said), (other, _) = _end_to_integer("abcdefghi"), _end_to_integer("abcdefghz")
     assert not said
     assert one == other

@@ -1,4 +1,4 @@
-"""Tables under random adds and cancels: what is advertised contains what lives, at every step."""
+"""Routing tables under random adds and cancels: advertised regions contain all live ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MACHINES: dict[str, tuple[type[Link], RegionStrategyChoice]] = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_a_link_knows_all_that_lives(name: str) -> None:
+def test_a_link_knows_all_live_subscriptions(name: str) -> None:
     machine, strategy = MACHINES[name]
     own = type(
         "Machine",
@@ -50,7 +50,7 @@ def test_a_link_knows_all_that_lives(name: str) -> None:
     run_state_machine_as_test(own, settings=SETTINGS)
 
 
-def test_what_is_covered_is_not_advertised() -> None:
+def test_a_covered_subscription_is_not_advertised() -> None:
     table = RoutingTable(SPACE)
     first = add(table, wide="x > 1", narrow="x > 3", other="y = 1")
     assert len(first.advertised) == 2
@@ -64,7 +64,7 @@ def test_what_is_covered_is_not_advertised() -> None:
     assert table.find_absorbers("narrow") == ("wide",)
 
 
-def test_of_equal_ones_the_first_is_advertised() -> None:
+def test_the_first_of_equal_subscriptions_is_advertised() -> None:
     table = RoutingTable(SPACE)
     add(table, a="x = 1", b="x = 1", c="x = 1")
     assert [table.find_absorbers(id_) for id_ in "abc"] == [(), ("a",), ("a",)]
@@ -72,7 +72,7 @@ def test_of_equal_ones_the_first_is_advertised() -> None:
     assert [table.find_absorbers(id_) for id_ in "bc"] == [(), ("b",)]
 
 
-def test_a_popular_one_stays_until_the_others_have_a_place() -> None:
+def test_a_cancelled_absorber_stays_until_its_orphans_are_reassigned() -> None:
     table = RoutingTable(SPACE)
     texts = [f"x = {n} AND y > {m}" for n in range(100) for m in range(100)]
     parsed = parse(SPACE, ["x >= 0", *texts])
@@ -94,7 +94,7 @@ def test_a_popular_one_stays_until_the_others_have_a_place() -> None:
     assert len(BruteForceIndex(regions).find_covering(regions)) == len(regions)
 
 
-def test_one_of_many_that_were_never_advertised_is_cancelled() -> None:
+def test_cancelling_an_unadvertised_subscription_sends_no_update() -> None:
     table = RoutingTable(SPACE)
     add(table, wide="true")
     parsed = parse(SPACE, [f"x = {n}" for n in range(3_000)])
@@ -104,13 +104,13 @@ def test_one_of_many_that_were_never_advertised_is_cancelled() -> None:
     assert len(table) == 3_000
 
 
-def test_an_id_twice_is_refused() -> None:
+def test_a_repeated_id_is_refused() -> None:
     parsed = parse(SPACE, ["x = 1", "x = 2"])
     with pytest.raises(InvalidArgumentError, match="twice"):
         RoutingTable(SPACE).add([1, 1], parsed.regions, parsed.predicate_rows)
 
 
-def test_until_it_is_settled_the_cancelled_one_is_named() -> None:
+def test_a_cancelled_absorber_is_named_until_it_is_withdrawn() -> None:
     table = RoutingTable(SPACE, partial(build_exact_strategy, max_unindexed=4))
     add(table, wide="x >= 0", **{f"n{n}": f"x = {n}" for n in range(20)}, last="y = 3")
     table.cancel(["wide"])
@@ -134,23 +134,25 @@ def test_regions_of_another_space_are_refused() -> None:
 
 
 @pytest.mark.parametrize("of", [[0], [0, 2], [-1, 0], [0, 1, 1]])
-def test_regions_of_no_id_are_refused(of: list[int]) -> None:
+def test_regions_without_an_id_are_refused(of: list[int]) -> None:
     table, two = RoutingTable(SPACE), parse(SPACE, ["x > 1", "x > 3"])
-    with pytest.raises(InvalidArgumentError, match="row of one of 2 ids for each of 2 regions"):
+    with pytest.raises(
+        InvalidArgumentError, match="must have 2 row numbers, at least 0 and below 2"
+    ):
         table.add(["a", "b"], two.regions, np.array(of))
     assert len(table) == 0
     assert table.add(["a", "b"], two.regions, two.predicate_rows).advertised.tolist() == [0]
 
 
 @pytest.mark.parametrize("texts", [[], ["false"]])
-def test_of_nothing_the_exact_strategy_is_chosen(texts: list[str]) -> None:
+def test_the_exact_strategy_is_recommended_for_no_regions(texts: list[str]) -> None:
     chosen = recommend_strategy(parse(SPACE, texts).regions, POINTS)
     assert (chosen.strategy, chosen.trials) == ("exact", {})
     assert "no regions" in chosen.reason
 
 
 @pytest.mark.parametrize("texts", [["x > 1"], ["x > 1", "x > 2", "y = 3"]])
-def test_a_strategy_is_chosen_for_few_regions_too(texts: list[str]) -> None:
+def test_a_strategy_is_recommended_for_few_regions(texts: list[str]) -> None:
     found = recommend_strategy(parse(SPACE, texts).regions, POINTS)
     assert found.strategy in found.trials
     assert found.reason

@@ -1,4 +1,4 @@
-"""Steps that are put together come to what they come to one after another."""
+"""Concatenated routing updates have the same effect as their sequence."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def steps(advertised: list[int], withdrawn: list[int]) -> RegionUpdate:
     return RegionUpdate(REGIONS.take(numbers), numbers, np.array(withdrawn, np.int64))
 
 
-def after(known: set[int], one: RegionUpdate) -> set[int]:
-    advertised, withdrawn = set(one.advertised.tolist()), set(one.withdrawn.tolist())
+def apply_update(known: set[int], update: RegionUpdate) -> set[int]:
+    advertised, withdrawn = set(update.advertised.tolist()), set(update.withdrawn.tolist())
     assert not advertised & known
     assert withdrawn <= known | advertised
     return (known | advertised) - withdrawn
 
 
 @given(st.lists(st.sets(st.integers(0, 4)), min_size=2, max_size=6))
-def test_a_link_that_skips_to_the_end_knows_the_same(known: list[set[int]]) -> None:
+def test_a_concatenated_update_equals_its_parts(known: list[set[int]]) -> None:
     parts = [steps(sorted(then - now), sorted(now - then)) for now, then in pairwise(known)]
     whole = RegionUpdate.concat(parts)
-    assert after(known[0], whole) == known[-1]
+    assert apply_update(known[0], whole) == known[-1]
     assert len(whole.regions) == len(whole.advertised)

@@ -1,7 +1,7 @@
-"""A pipeline as small as can be, one process and brute force: `python reference.py CONFIG`.
+"""A minimal pipeline of one process and brute force: `python reference.py CONFIG`.
 
-It follows the contract of `covey stream` and survives being killed, so that the soak can be tested
-without Spark. With `--fault` it breaks the contract in one way that the checker must find.
+It follows the contract of `covey stream` and survives kills, so that the soak can be tested without
+Spark. With `--fault` it breaks the contract in one way that the checker must find.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TEST = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.le
 
 
 def run(config: Path, fault: str | None = None, once: bool = False) -> None:
-    """Batch after batch; `once` ends when everything that is there was done."""
+    """Run batch after batch; with `once`, return when there is no more input."""
     pipeline = Pipeline(tomllib.loads(config.read_text()), fault)
     while True:
         is_empty = pipeline.batch()
@@ -38,7 +38,7 @@ def run(config: Path, fault: str | None = None, once: bool = False) -> None:
 
 @dataclass
 class Version:
-    """The subscriptions at some time: of each id its highest revision and its lifetimes."""
+    """The subscriptions at one time: the highest revision and the lifetimes of each id."""
 
     number: int = 0
     control: dict[str, int] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Pipeline:
         self.next = max(done, default=-1) + 1
 
     def batch(self) -> bool:
-        """One batch, or the one that a kill interrupted; whether there was nothing to do."""
+        """Process one batch, or finish an interrupted one; return True if there is no input."""
         number = self.next
         offsets = self.state / "checkpoint/offsets"
         before = self.offsets(number - 1)
@@ -84,7 +84,7 @@ class Pipeline:
         return False
 
     def changed(self, version: Version) -> Version:
-        """The next version: the control topic, read to its end."""
+        """Return the next version, after reading the control topic to its end."""
         new = Version(version.number + 1, dict(version.control), version.revisions)
         new.lifetimes = version.lifetimes
         ends = self.ends(self.control, self.alerts)
@@ -122,7 +122,7 @@ class Pipeline:
             lives.append((max(now, said.get("from", 0)), said.get("to", EVER), predicate))
 
     def send(self, version: Version, before: dict[str, int], ends: dict[str, int]) -> None:
-        """All notifications of a batch, the same whenever it is done again."""
+        """Send all notifications of a batch, the same each time that it runs."""
         table = Table(version, newest=self.fault == "newest")
         letters, again, invents = list(version.letters), [], self.fault == "invent"
         for message in self.read(self.reader, self.events, before, ends):
@@ -165,7 +165,7 @@ class Pipeline:
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "isolation.level": isolation,
-                "auto.offset.reset": "earliest",  # where compaction took what was next
+                "auto.offset.reset": "earliest",  # if log compaction removed the next offset
                 "reconnect.backoff.max.ms": 1000,
                 "log_level": 0,
             }
@@ -181,7 +181,7 @@ class Pipeline:
     def read(
         self, reader: Consumer, topic: str, before: dict[str, int], ends: dict[str, int]
     ) -> Iterator[Message]:
-        """The records from some offsets to before others."""
+        """Iterate over the records from some offsets to before others."""
         left = {int(number) for number, end in ends.items() if end > before.get(number, 0)}
         places = [TopicPartition(topic, number, before.get(str(number), 0)) for number in left]
         reader.assign(places)
@@ -230,7 +230,7 @@ class Table:
         return sorted({self.ids[row] for row in np.flatnonzero(inside)})
 
     def stranger(self, values: dict[str, float]) -> str:
-        """A subscription that never matched an event."""
+        """Return a subscription that did not match the event."""
         matched = {self.ids[row] for row in np.flatnonzero(self.holds(values))}
         return next(id_ for id_ in self.ids if id_ not in matched)
 
@@ -242,7 +242,7 @@ class Table:
 
 
 def write(file: Path, text: str) -> None:
-    """The whole file, or none."""
+    """Write the whole file or nothing."""
     other = file.parent.parent / f"{file.parent.name}-{file.name}.new"
     other.write_text(text)
     os.replace(other, file)
@@ -252,5 +252,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--fault", choices=FAULTS)
     parser.add_argument("config", type=Path)
-    asked = parser.parse_args()
-    run(asked.config, asked.fault)
+    arguments = parser.parse_args()
+    run(arguments.config, arguments.fault)

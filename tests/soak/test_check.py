@@ -1,4 +1,4 @@
-"""The checker finds each fault in logs that are right but for it."""
+"""The checker finds each fault in logs that are otherwise right."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEFT = '{"predicate": "a < 0.5"}'
 
 @dataclass
 class Logs:
-    """Three events a hundred milliseconds apart, two subscriptions; right until harmed."""
+    """Three events and two subscriptions, with right notifications until a test changes them."""
 
     notifications: list[tuple[bytes, bytes]] = field(default_factory=list)
 
@@ -42,7 +42,7 @@ class Logs:
         return sent
 
     def faults(self) -> dict[str, object]:
-        """What the report says, but for what is 0 and for sizes."""
+        """Return the counts of faults in the report that are not 0."""
         changes = [Change.read("all", 50, EVERYWHERE, {}), Change.read("left", 50, LEFT, {})]
         changes.append(Change.read("left", 300, None, {}))
         report = compare(events(), changes, self.sent())
@@ -73,7 +73,7 @@ def test_rows_are_in_the_order_of_times() -> None:
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_lost(place: int) -> None:
+def test_a_lost_notification_is_counted(place: int) -> None:
     logs = Logs()
     del logs.notifications[place]
     assert logs.faults() == {"lost": 1}
@@ -84,17 +84,17 @@ def test_lost(place: int) -> None:
     [
         ("ads-1-7", "left"),  # no match
         ("ads-0-1", "all"),  # malformed
-        ("ads-0-9", "all"),  # aborted, or never sent
+        ("ads-0-9", "all"),  # aborted or never sent
         ("ads-0-0", "nobody"),
     ],
 )
-def test_invented(event: str, id_: str) -> None:
+def test_an_invented_notification_is_counted(event: str, id_: str) -> None:
     logs = Logs()
     logs.send(event, id_)
     assert logs.faults() == {"invented": 1}
 
 
-def test_at_the_millisecond_of_a_change_both_are_right() -> None:
+def test_either_order_is_right_in_the_millisecond_of_a_change() -> None:
     logs = Logs()
     logs.send("ads-0-2", "left")
     assert logs.faults() == {}
@@ -119,27 +119,27 @@ def test_repeats_are_no_fault_unless_they_differ() -> None:
         (b"all", None),
     ],
 )
-def test_what_is_not_written_as_agreed_is_no_notification(key: bytes, value: bytes) -> None:
+def test_a_malformed_notification_counts_as_lost_and_invented(key: bytes, value: bytes) -> None:
     logs = Logs()
     logs.notifications[0] = (key, value)
     assert logs.faults() == {"lost": 1, "invented": 1}
 
 
-def test_promises_that_the_log_does_not_keep(tmp_path: Path) -> None:
+def test_acknowledged_messages_missing_from_the_log_are_counted(tmp_path: Path) -> None:
     def missing(*said: dict[str, object]) -> int:
         (tmp_path / "journal").write_text("".join(json.dumps(line) + "\n" for line in said))
         return _missing(events(), {"alerts-0-0"}, tmp_path / "journal")
 
-    kept = {"topic": "ads", "partition": 0, "offset": 1}
+    present = {"topic": "ads", "partition": 0, "offset": 1}
     change = {"topic": "alerts", "partition": 0, "offset": 0}
     lost = {"topic": "ads", "partition": 0, "offset": 5}
-    assert missing(kept, change, {**lost, "aborted": True}) == 0
-    assert missing(kept, lost) == 1
-    assert missing({**kept, "aborted": True}) == 1
+    assert missing(present, change, {**lost, "aborted": True}) == 0
+    assert missing(present, lost) == 1
+    assert missing({**present, "aborted": True}) == 1
     assert missing({**change, "offset": 1}) == 1
 
 
-def test_effects_are_held_against_the_topic(tmp_path: Path) -> None:
+def test_effects_are_compared_with_the_topic(tmp_path: Path) -> None:
     file, logs = tmp_path / "ledger", Logs()
     batch = [Record(0, at, 0, *each, {}) for at, each in enumerate(logs.notifications)]
     ledger = Ledger(file)

@@ -1,4 +1,4 @@
-"""What the producers draw, and what they know after they were killed."""
+"""Random load of the producers, and the state that they restore after a kill."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from soak.names import ALERTS, EVENTS
 from soak.rule import COLUMNS, Change, Lifetimes, pairs
 
 
-def drawn(count: int) -> list[Change]:
+def draw_changes(count: int) -> list[Change]:
     rng, past, changes = random.Random(3), Past(), []
     for time_ms in range(count):
         sending = draws.change(rng, past)
@@ -24,8 +24,8 @@ def drawn(count: int) -> list[Change]:
     return changes
 
 
-def test_an_event_matches_about_three_of_two_thousand() -> None:
-    changes = drawn(8000)
+def test_an_event_matches_about_three_of_two_thousand_subscriptions() -> None:
+    changes = draw_changes(8000)
     rng, count, values = random.Random(4), 2000, []
     while len(values) < count:
         try:
@@ -42,7 +42,7 @@ def test_an_event_matches_about_three_of_two_thousand() -> None:
 
 
 def test_changes_are_of_all_kinds() -> None:
-    changes = drawn(8000)
+    changes = draw_changes(8000)
     highest: dict[str, int] = {}
     stale = 0
     for change in changes:
@@ -56,12 +56,12 @@ def test_changes_are_of_all_kinds() -> None:
     assert any(change.from_ms > 0 for change in changes)
 
 
-def test_an_old_revision_is_of_what_was_changed_lately() -> None:
-    """The revision of what is over is not remembered for ever, so nothing is expected of it."""
+def test_an_old_revision_belongs_to_a_recent_change() -> None:
+    """Revisions of expired subscriptions are not kept forever, so older ones are not sent."""
     changed: dict[str, int] = {}
     highest: dict[str, int] = {}
     ages = []
-    for number, change in enumerate(drawn(20_000)):
+    for number, change in enumerate(draw_changes(20_000)):
         id_, revision = change.subscription, change.revision
         if revision is not None and revision <= highest.get(id_, 0):
             ages.append(number - changed[id_])
@@ -76,7 +76,7 @@ def test_events_are_sometimes_malformed() -> None:
     assert sum(not draws.event(rng).endswith(b"}") for _ in range(20_000)) in range(2, 50)
 
 
-def test_who_was_killed_goes_on_above_all_revisions_that_it_sent(tmp_path: Path) -> None:
+def test_a_killed_producer_continues_above_all_sent_revisions(tmp_path: Path) -> None:
     file = tmp_path / "journal"
     assert Past.of(file).next_revision("s") == 1
     with Journal(file) as journal:
@@ -87,13 +87,13 @@ def test_who_was_killed_goes_on_above_all_revisions_that_it_sent(tmp_path: Path)
     past = Past.of(file)
     assert (past.events, past.changes) == (1, 2)
     assert (list(past.live), list(past.cancelled)) == (["s"], ["t"])
-    unwritten = 3 + 20  # revisions that were delivered, and not written down
+    unwritten = 3 + 20  # revisions that were delivered but not written to the journal
     assert past.next_revision("s") > unwritten
     past.mark("s", past.next_revision("s"), True)
     assert past.next_revision("s") == past.revisions["s"] + 1
 
 
-def test_a_line_that_was_not_ended_harms_no_other(tmp_path: Path) -> None:
+def test_an_unfinished_line_does_not_damage_others(tmp_path: Path) -> None:
     file = tmp_path / "journal"
     with Journal(file) as journal:
         journal.note(EVENTS, 0, 0)

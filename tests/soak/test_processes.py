@@ -1,4 +1,4 @@
-"""Processes that are killed, what they leave behind, and the Python workers of Spark among them."""
+"""Child processes: killing them, clearing what they leave, and finding workers of Spark."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ SLEEPS = "import time; time.sleep(600)"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEPS!r}])"
 
 
-def test_a_killed_process_leaves_what_it_started_until_that_is_cleared(tmp_path: Path) -> None:
+def test_descendants_of_a_killed_process_run_until_they_are_cleared(tmp_path: Path) -> None:
     child = Child([sys.executable, "-c", PARENT], tmp_path / "log")
     child.start()
     while not child.family():
         time.sleep(0.05)
-    (left,) = child.family()
+    (orphan,) = child.family()
     child.kill()
     assert child.code == -9
-    assert left.is_running
+    assert orphan.is_running
     assert child.clear(0.0) == 1
-    assert not left.is_running
+    assert not orphan.is_running
     assert child.clear(0.0) == 0
 
 
-def test_a_process_that_is_asked_ends(tmp_path: Path) -> None:
+def test_a_process_ends_on_a_signal(tmp_path: Path) -> None:
     child = Child([sys.executable, "-c", f"print('here', flush=True); {SLEEPS}"], tmp_path / "log")
     child.start()
     while not child.said():
@@ -53,7 +53,7 @@ def test_another_process_with_the_same_number_is_not_killed(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("module", ["pyspark.daemon", SPARK_DEFAULTS["spark.python.daemon.module"]])
-def test_workers_are_told_from_their_daemon(module: str) -> None:
+def test_workers_are_distinguished_from_their_daemon(module: str) -> None:
     daemon = f"python -m {module} pyspark.worker"
     family = [Seen(10, 1, 0, "java"), Seen(11, 10, 0, daemon), Seen(12, 11, 0, daemon)]
     family.append(Seen(13, 11, 0, daemon))
@@ -74,23 +74,23 @@ spark.range(0, 2, 1, 2).mapInArrow(slow, "id LONG").collect()
 
 
 @pytest.mark.integration
-def test_workers_of_spark_are_found_and_killed_and_end_with_their_driver(tmp_path: Path) -> None:
+def test_workers_of_spark_are_found_killed_and_end_with_their_driver(tmp_path: Path) -> None:
     environment = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     child = Child([sys.executable, "-c", WORKS], tmp_path / "log", environment)
     child.start()
     try:
-        workers = found(child, 2)
+        workers = wait_for_workers(child, 2)
         assert workers[0].kill()
         while workers[0].is_running:
             time.sleep(0.05)
-        again = found(child, 2)  # Spark tries the task again, with a new worker
+        again = wait_for_workers(child, 2)  # Spark retries the task with a new worker
         assert {seen.number for seen in again} != {seen.number for seen in workers}
     finally:
         child.kill()
         assert child.clear(60.0) == 0
 
 
-def found(child: Child, count: int) -> list[Seen]:
+def wait_for_workers(child: Child, count: int) -> list[Seen]:
     until = time.monotonic() + 300
     while True:
         daemons, workers = daemons_and_workers(child.family())
@@ -102,7 +102,7 @@ def found(child: Child, count: int) -> list[Seen]:
         time.sleep(0.2)
 
 
-def test_a_batch_is_done_when_it_is_committed(tmp_path: Path) -> None:
+def test_a_batch_counts_when_it_is_committed(tmp_path: Path) -> None:
     state = State(tmp_path)
     assert (state.batches, state.newest_s, state.done("ads")) == (0, 0.0, {})
     for name in ("batches/query", "checkpoint/offsets", "checkpoint/commits"):

@@ -1,4 +1,4 @@
-"""Effects, known ids and offsets change together, or not at all."""
+"""The ledger of the receiver: effects, known ids and offsets change together or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def effects(ledger: Ledger) -> list[str]:
     return [row[0] for row in ledger._database.execute("SELECT id FROM effects ORDER BY id")]
 
 
-def test_an_id_has_one_effect_however_often_it_comes(tmp_path: Path) -> None:
+def test_an_id_has_one_effect_however_often_it_is_received(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger")
     ledger.take([notification(0, "x"), notification(1, "y"), notification(2, "x")])
     ledger.take([notification(3, "y"), notification(4, "z")])
@@ -26,7 +26,7 @@ def test_an_id_has_one_effect_however_often_it_comes(tmp_path: Path) -> None:
     assert ledger.reached() == {1: 5}
 
 
-def test_a_batch_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_batch_changes_nothing(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger")
     ledger.take([notification(0, "x")])
     with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""The soak: small, on the stream; and with a small pipeline in its place, whose faults it finds."""
+"""Soak runs: a small one on the stream, and on a reference pipeline with faults to be found."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ REFERENCE = [sys.executable, str(Path(reference.__file__))]
 
 @dataclass(frozen=True)
 class Logs:
-    """Logs of producers that nobody disturbed."""
+    """Logs of producers that ran without kills."""
 
     servers: str
     folder: Path
 
     def report(self, broker: KafkaServer, fault: str | None) -> Report:
-        """What the checker says to a pipeline with a fault."""
+        """Return the report of the checker on a pipeline with a fault."""
         folder = self.folder / str(fault)
         folder.mkdir()
         for name in (JOURNAL, RECORDED):
@@ -74,9 +74,9 @@ def logs(broker: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Logs:
     try:
         (folder / STOP).touch()
         load(broker.address, folder, events=8000, changes=5000, rate=1000, seed=1)
-        wanted = ends(broker.address, ALERTS)
+        final_offsets = ends(broker.address, ALERTS)
         until = time.monotonic() + 300
-        while not (folder / RECORDED).exists() or recorded(folder) != wanted:
+        while not (folder / RECORDED).exists() or recorded(folder) != final_offsets:
             assert recorder.code is None, recorder.said()
             assert time.monotonic() < until
             time.sleep(0.2)
@@ -86,7 +86,9 @@ def logs(broker: KafkaServer, tmp_path_factory: pytest.TempPathFactory) -> Logs:
 
 
 @pytest.mark.integration
-def test_without_a_fault_none_is_found(broker: KafkaServer, logs: Logs) -> None:
+def test_a_pipeline_without_a_fault_has_no_fault_in_the_report(
+    broker: KafkaServer, logs: Logs
+) -> None:
     report = logs.report(broker, None)
     assert {name: report[name] for name in FAULTS} == dict.fromkeys(FAULTS, 0)
     assert report["expected"] > 10_000
@@ -107,7 +109,7 @@ def test_without_a_fault_none_is_found(broker: KafkaServer, logs: Logs) -> None:
         ("silent", {"unreported"}),
     ],
 )
-def test_a_fault_is_found(broker: KafkaServer, logs: Logs, fault: str, found: set[str]) -> None:
+def test_each_fault_is_found(broker: KafkaServer, logs: Logs, fault: str, found: set[str]) -> None:
     report = logs.report(broker, fault)
     assert {name for name in FAULTS if report[name]} == found
     if fault in ("invent", "alter"):
@@ -115,7 +117,7 @@ def test_a_fault_is_found(broker: KafkaServer, logs: Logs, fault: str, found: se
 
 
 @pytest.mark.integration
-def test_transactions_go_on_after_they_were_fenced(broker: KafkaServer, tmp_path: Path) -> None:
+def test_transactions_continue_after_they_were_fenced(broker: KafkaServer, tmp_path: Path) -> None:
     past = Past()
     with Journal(tmp_path / "journal") as journal:
         first = Transactions(broker.address, journal, past, random.Random(1))
@@ -129,11 +131,13 @@ def test_transactions_go_on_after_they_were_fenced(broker: KafkaServer, tmp_path
 
 
 @pytest.mark.nightly
-def test_a_stream_with_kills(tmp_path: Path) -> None:
-    """`make soak` runs a hundred kills over a million events; streams that are killed once and go
-    on are in tests/stream/test_restart.py."""
+def test_a_stream_with_kills_has_no_fault(tmp_path: Path) -> None:
+    """`make soak` runs a hundred kills over a million events.
+
+    Streams that are killed once and restarted are in tests/stream/test_restart.py.
+    """
     covey = str(Path(sys.executable).with_name("covey"))
-    asked = Asked(
+    options = Asked(
         events=20_000,
         changes=3000,
         kills=6,
@@ -146,14 +150,14 @@ def test_a_stream_with_kills(tmp_path: Path) -> None:
         jars=str(ROOT / ".jars" / "*.jar"),
         kafka=KAFKA,
     )
-    result = run(asked)
-    assert faults(result, asked) == []
+    result = run(options)
+    assert faults(result, options) == []
     assert result["expected"] > 10_000
 
 
 @pytest.mark.integration
-def test_a_run_with_kills(tmp_path: Path) -> None:
-    asked = Asked(
+def test_the_reference_pipeline_with_kills_has_no_fault(tmp_path: Path) -> None:
+    options = Asked(
         events=10_000,
         changes=4000,
         kills=5,
@@ -166,8 +170,8 @@ def test_a_run_with_kills(tmp_path: Path) -> None:
         jars="",
         kafka=KAFKA,
     )
-    result = run(asked)
-    assert faults(result, asked) == []
+    result = run(options)
+    assert faults(result, options) == []
     assert {"driver", "broker", "producer", "receiver"} >= set(result["kills_by_kind"])
-    assert faults(result | {"lost": 1, "kills": 2}, asked) == ["1 lost", "2 kills of 5"]
-    assert len(faults(result | {"compacted": False, "longest_gap_s": 41}, asked)) == 2
+    assert faults(result | {"lost": 1, "kills": 2}, options) == ["1 lost", "2 kills of 5"]
+    assert len(faults(result | {"compacted": False, "longest_gap_s": 41}, options)) == 2

@@ -1,4 +1,4 @@
-"""Events from Arrow columns, however these are laid out."""
+"""Events from Arrow columns of every layout."""
 
 from __future__ import annotations
 
@@ -32,13 +32,19 @@ TAGS = [["a", None], [], None, ["b", "a"]]
 
 
 def names(column: Any) -> list[str | None]:
-    made: Any = Events.from_arrow(pa.table({"name": column}), SPACE)["name"]
-    return [key if valid else None for key, valid in zip(made.keys, made.valid, strict=True)]
+    events_column: Any = Events.from_arrow(pa.table({"name": column}), SPACE)["name"]
+    return [
+        key if valid else None
+        for key, valid in zip(events_column.keys, events_column.valid, strict=True)
+    ]
 
 
 def tags(column: Any) -> list[list[str | None] | None]:
-    made: Any = Events.from_arrow(pa.table({"tags": column}), SPACE)["tags"]
-    return [made.tokens.row(i).tolist() if valid else None for i, valid in enumerate(made.valid)]
+    events_column: Any = Events.from_arrow(pa.table({"tags": column}), SPACE)["tags"]
+    return [
+        events_column.tokens.row(i).tolist() if valid else None
+        for i, valid in enumerate(events_column.valid)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ def tags(column: Any) -> list[list[str | None] | None]:
         pa.array(["cut off", *NAMES]).slice(1),
     ],
 )
-def test_text_in_every_layout(column: Any) -> None:
+def test_text_columns_of_every_layout_are_read(column: Any) -> None:
     assert names(column) == NAMES
 
 
@@ -71,11 +77,11 @@ def test_a_null_among_the_values_of_a_dictionary_is_null() -> None:
         pa.array([["cut off"], *TAGS]).slice(1),
     ],
 )
-def test_tags_in_every_layout(column: Any) -> None:
+def test_tag_columns_of_every_layout_are_read(column: Any) -> None:
     assert tags(column) == TAGS
 
 
-def test_tags_of_one_length_and_of_a_dictionary() -> None:
+def test_fixed_size_and_dictionary_tags_are_read() -> None:
     fixed = pa.array([["a", "b"], None, ["c", None]], pa.list_(pa.string(), 2))
     assert tags(fixed) == tags(fixed.cast(pa.list_(pa.string()))) == fixed.to_pylist()
     tokens = pa.array(["a", "b", "a"]).dictionary_encode()
@@ -95,44 +101,48 @@ STATES = [
 
 
 @pytest.mark.parametrize("arrow", [pa.list_(pa.float32()), pa.large_list(pa.float32())])
-def test_vectors_and_their_states(arrow: pa.DataType) -> None:
-    """Malformed before holed: Spark raises on the length before it looks inside."""
+def test_vectors_have_values_and_states(arrow: pa.DataType) -> None:
+    """A wrong length takes precedence over null elements: Spark raises on the length first."""
     column = pa.array([[9.0, 9.0], *VECTORS], arrow).slice(1)
-    made: Any = Events.from_arrow(pa.table({"vec": column}), SPACE)["vec"]
-    assert made.states.tolist() == STATES
-    np.testing.assert_array_equal(made.matrix[0], [1, 2])
-    np.testing.assert_array_equal(made.matrix[6], [5, np.nan])
-    assert not made.matrix[1:6].any()
+    vectors: Any = Events.from_arrow(pa.table({"vec": column}), SPACE)["vec"]
+    assert vectors.states.tolist() == STATES
+    np.testing.assert_array_equal(vectors.matrix[0], [1, 2])
+    np.testing.assert_array_equal(vectors.matrix[6], [5, np.nan])
+    assert not vectors.matrix[1:6].any()
 
 
-def test_vectors_of_a_fixed_size_list() -> None:
+def test_fixed_size_vectors_are_read() -> None:
     column = pa.array([[9, 9], [1, 2], None, [3, None]], pa.list_(pa.float32(), 2)).slice(1)
     space = Space.from_types({"vec": column.type})
-    made: Any = Events.from_arrow(pa.table({"vec": column}), space)["vec"]
-    assert made.states.tolist() == [ValueState.VALUE, ValueState.NULL, ValueState.NULL_ELEMENTS]
-    assert made.matrix.tolist() == [[1, 2], [0, 0], [0, 0]]
+    vectors: Any = Events.from_arrow(pa.table({"vec": column}), space)["vec"]
+    assert vectors.states.tolist() == [ValueState.VALUE, ValueState.NULL, ValueState.NULL_ELEMENTS]
+    assert vectors.matrix.tolist() == [[1, 2], [0, 0], [0, 0]]
 
 
 @given(st.data(), spaces())
-def test_chunks_do_not_show(data: st.DataObject, space: Space) -> None:
-    """A table, its record batches, and the table cut into chunks are the same events."""
+def test_chunks_do_not_change_events(data: st.DataObject, space: Space) -> None:
+    """A table, its record batches, and the table divided into chunks are the same events."""
     table = data.draw(tables(space))
-    cut = data.draw(st.integers(0, table.num_rows))
-    chunked = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
+    split_row = data.draw(st.integers(0, table.num_rows))
+    chunked = pa.concat_tables([table.slice(0, split_row), table.slice(split_row)])
     whole = Events.from_arrow(table, space)
     assert len(whole) == table.num_rows
     for other in (chunked, *table.combine_chunks().to_batches(max_chunksize=100)):
-        made = Events.from_arrow(other, space)
-        assert repr(made.columns) == repr(whole.columns)  # NaN too, which differs from itself
+        other_events = Events.from_arrow(other, space)
+        assert repr(other_events.columns) == repr(
+            whole.columns
+        )  # NaN too, which is not equal to itself
 
 
-def test_columns_of_nulls_have_no_type_of_their_own() -> None:
-    made = Events.from_arrow(pa.table({name: pa.nulls(2) for name in ("x", "tags", "vec")}), SPACE)
+def test_null_columns_fit_every_type() -> None:
+    null_events = Events.from_arrow(
+        pa.table({name: pa.nulls(2) for name in ("x", "tags", "vec")}), SPACE
+    )
     nothing = parse(SPACE, ["x IS NULL AND tags IS NULL AND vec IS NULL"]).regions
-    assert contains(nothing, np.zeros(2, np.int64), made, np.arange(2)).all()
+    assert contains(nothing, np.zeros(2, np.int64), null_events, np.arange(2)).all()
 
 
-def test_a_missing_column_is_missed_when_a_region_constrains_it() -> None:
+def test_a_missing_column_raises_only_if_a_region_constrains_it() -> None:
     events = Events.from_arrow(pa.table({"x": [1]}), SPACE)
     row = np.array([0])
     assert contains(parse(SPACE, ["x = 1"]).regions, row, events, row).all()
@@ -140,7 +150,7 @@ def test_a_missing_column_is_missed_when_a_region_constrains_it() -> None:
         contains(parse(SPACE, ["name = 'a'"]).regions, row, events, row)
 
 
-def test_a_column_that_does_not_fit_is_an_error() -> None:
+def test_a_column_that_does_not_fit_its_type_is_refused() -> None:
     space = Space((Attribute("x", INT),))
     with pytest.raises(SchemaError, match="does not fit type int"):
         Events.from_arrow(pa.table({"x": pa.array([2**40])}), space)

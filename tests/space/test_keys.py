@@ -1,4 +1,4 @@
-"""Keys keep the order of values exactly, at the ends of every type too."""
+"""Keys keep the order of values exactly, also at the ends of every type."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NINES = 10**38 - 1
 
 def keys_of(column: pa.Array, type_: Type) -> list[Any]:
     keys, valid = encode_column(column, type_)
-    return [key if there else None for key, there in zip(keys.tolist(), valid, strict=True)]
+    return [key if is_valid else None for key, is_valid in zip(keys.tolist(), valid, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,13 @@ def keys_of(column: pa.Array, type_: Type) -> list[Any]:
         (decimal_type(19, 0), pa.decimal128(19, 0), [Decimal(-1), Decimal(2**63)], [-1, 2**63]),
     ],
 )
-def test_keys_of_values(type_: Type, arrow: pa.DataType, values: list[Any], keys: Any) -> None:
+def test_values_have_the_expected_keys(
+    type_: Type, arrow: pa.DataType, values: list[Any], keys: Any
+) -> None:
     assert keys_of(pa.array(values, arrow), type_) == keys
 
 
-def test_keys_of_days_and_moments_that_python_does_not_have() -> None:
+def test_days_and_moments_beyond_python_have_keys() -> None:
     days = pa.array([-(2**31), None, 2**31 - 1], pa.int32()).cast(pa.date32())
     assert keys_of(days, DATE) == [-(2**31), None, 2**31 - 1]
     moments = pa.array([MIN64, MAX64], pa.int64()).cast(pa.timestamp("us", "UTC"))
@@ -88,7 +90,7 @@ def test_keys_of_days_and_moments_that_python_does_not_have() -> None:
 
 @pytest.mark.parametrize("precision", [9, 18, 19, 38])
 def test_slices_of_decimals_keep_their_rows(precision: int) -> None:
-    """Keys are read from Arrow's memory, where a slice begins elsewhere."""
+    """Keys are read from the memory of Arrow, in which a slice begins at an offset."""
     column = pa.array([Decimal(n) for n in (7, -8)] + [None, Decimal(9)], pa.decimal128(precision))
     assert keys_of(column.slice(1), decimal_type(precision, 0)) == [-8, None, 9]
     assert keys_of(column.slice(4), decimal_type(precision, 0)) == []
@@ -99,8 +101,8 @@ EVERY_FLOAT = st.floats(width=32), st.floats()
 
 @pytest.mark.parametrize(("dtype", "type_"), [(np.float32, FLOAT), (np.float64, DOUBLE)])
 @given(st.data())
-def test_float_keys_are_in_sparks_order(dtype: Any, type_: Type, data: st.DataObject) -> None:
-    """-0.0 equals 0.0, and every NaN equals every other and comes after infinity."""
+def test_float_keys_are_in_the_order_of_spark(dtype: Any, type_: Type, data: st.DataObject) -> None:
+    """-0.0 equals 0.0, and every NaN equals every other NaN and comes after infinity."""
     number = EVERY_FLOAT[dtype is np.float64]
     a, b = data.draw(number), data.draw(number)
     x, y = encode_floats(np.array([a, b], dtype)).tolist()
@@ -132,7 +134,7 @@ def test_float_keys_have_no_gaps(dtype: Any, type_: Type) -> None:
         (STRING, "", TOP),
     ],
 )
-def test_domains(type_: Type, low: Any, high: Any) -> None:
+def test_domains_have_the_ends_of_their_types(type_: Type, low: Any, high: Any) -> None:
     assert (key_domain(type_).low, key_domain(type_).high) == (low, high)
 
 
@@ -142,8 +144,8 @@ def test_tags_have_no_keys() -> None:
 
 
 @given(st.sampled_from([DOUBLE, FLOAT, DATE, BOOLEAN, decimal_type(38, 3), INT, STRING]), st.data())
-def test_a_value_has_its_key_again(type_: Type, data: st.DataObject) -> None:
-    """`value` is for people to read, and loses nothing on the way."""
+def test_a_decoded_key_has_the_same_key_again(type_: Type, data: st.DataObject) -> None:
+    """`decode_key` returns readable values without loss."""
     whole = key_domain(type_)
     keys = st.text() if type_ == STRING else st.integers(whole.low, whole.high)
     key = data.draw(keys)
@@ -153,13 +155,13 @@ def test_a_value_has_its_key_again(type_: Type, data: st.DataObject) -> None:
 
 
 @given(st.floats())
-def test_one_double_has_the_key_that_an_array_has(number: float) -> None:
+def test_one_double_has_the_same_key_as_in_an_array(number: float) -> None:
     assert encode_double(number) == encode_floats(np.array([number]))[0]
     assert decode_float(encode_double(number), DOUBLE) == number or np.isnan(number)
 
 
 @given(st.sampled_from([FLOAT, DOUBLE]), st.data())
-def test_one_key_has_the_number_that_an_array_has(type_: Type, data: st.DataObject) -> None:
+def test_one_key_has_the_same_number_as_in_an_array(type_: Type, data: st.DataObject) -> None:
     key = data.draw(st.integers(int(key_domain(type_).low), int(key_domain(type_).high)))
     expected = float(decode_floats(np.array([key], np.int64), type_)[0])
     assert decode_float(key, type_) == expected or np.isnan(expected)

@@ -1,4 +1,4 @@
-"""Ragged rows beside lists of lists."""
+"""Ragged arrays, compared with lists of lists."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ def as_lists(rows: RaggedArray) -> list[list[int]]:
 
 
 @given(rows_of_numbers)
-def test_rows_come_back(rows: list[list[int]]) -> None:
-    made = RaggedArray.from_rows(rows, np.int64)
-    assert as_lists(made) == rows
-    assert made.lengths.tolist() == [len(row) for row in rows]
-    assert made.values.dtype == np.int64
+def test_rows_are_restored(rows: list[list[int]]) -> None:
+    ragged = RaggedArray.from_rows(rows, np.int64)
+    assert as_lists(ragged) == rows
+    assert ragged.lengths.tolist() == [len(row) for row in rows]
+    assert ragged.values.dtype == np.int64
 
 
 @given(rows_of_numbers.filter(bool), st.data())
-def test_take_is_indexing(rows: list[list[int]], data: st.DataObject) -> None:
+def test_take_equals_indexing(rows: list[list[int]], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=6))
-    made = RaggedArray.from_rows(rows).take(np.array(chosen, np.int64))
-    assert as_lists(made) == [rows[i] for i in chosen]
+    ragged = RaggedArray.from_rows(rows).take(np.array(chosen, np.int64))
+    assert as_lists(ragged) == [rows[i] for i in chosen]
 
 
 @given(rows_of_numbers.filter(bool), st.data())
-def test_places_say_where_and_whose(rows: list[list[int]], data: st.DataObject) -> None:
+def test_flat_indices_locate_values_and_their_rows(
+    rows: list[list[int]], data: st.DataObject
+) -> None:
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=6))
-    made = RaggedArray.from_rows(rows)
-    places, owner = made.flat_indices(np.array(chosen, np.int64))
-    assert made.values[places].tolist() == [value for i in chosen for value in rows[i]]
-    assert owner.tolist() == [k for k, i in enumerate(chosen) for _ in rows[i]]
+    ragged = RaggedArray.from_rows(rows)
+    indices, row_numbers = ragged.flat_indices(np.array(chosen, np.int64))
+    assert ragged.values[indices].tolist() == [value for i in chosen for value in rows[i]]
+    assert row_numbers.tolist() == [k for k, i in enumerate(chosen) for _ in rows[i]]
 
 
 @given(st.lists(rows_of_numbers, min_size=1, max_size=3))
-def test_concat_is_addition(parts: list[list[list[int]]]) -> None:
-    made = RaggedArray.concat([RaggedArray.from_rows(part) for part in parts])
-    assert as_lists(made) == [row for part in parts for row in part]
+def test_concat_equals_list_addition(parts: list[list[list[int]]]) -> None:
+    ragged = RaggedArray.concat([RaggedArray.from_rows(part) for part in parts])
+    assert as_lists(ragged) == [row for part in parts for row in part]
 
 
-def test_empty_rows_and_values_that_are_sequences_themselves() -> None:
+def test_empty_arrays_and_sequences_as_values_work() -> None:
     assert as_lists(RaggedArray.empty(2)) == [[], []]
     assert as_lists(RaggedArray.from_rows([["ab", None], ["c"]])) == [["ab", None], ["c"]]

@@ -1,4 +1,4 @@
-"""Spaces: what is read from a schema, and what is said when it does not fit."""
+"""Spaces: attributes read from a schema, and messages for wrong schemas."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ FLOATS = pa.list_(pa.float32())
         (pa.list_(pa.int32(), 4), array_type(INT)),
     ],
 )
-def test_types_of_arrow(arrow: pa.DataType, type_: Type) -> None:
+def test_arrow_types_become_attribute_types(arrow: pa.DataType, type_: Type) -> None:
     assert type_from_arrow(arrow) == type_
 
 
 @pytest.mark.parametrize(
     "arrow", [pa.uint8(), pa.binary(), pa.date64(), pa.decimal256(40, 2), pa.list_(pa.int32())]
 )
-def test_other_columns_stay_and_are_no_attributes(arrow: pa.DataType) -> None:
+def test_other_columns_stay_but_are_no_attributes(arrow: pa.DataType) -> None:
     space = Space.from_types({"x": arrow, "y": pa.int32()})
     assert "x" in space
     assert [attribute.name for attribute in space] == ["y"]
 
 
-def test_every_type_goes_to_arrow_and_back() -> None:
+def test_every_type_is_restored_from_arrow() -> None:
     for attribute in random_space(SessionSettings()):
         again = Space.from_types(
             {"x": type_to_arrow(attribute.type)}, vectors=_length(attribute.type)
@@ -73,7 +73,7 @@ def test_derived_attributes_are_added_once() -> None:
     assert "lower(name)" not in space
 
 
-def test_too_many_derived_attributes() -> None:
+def test_too_many_derived_attributes_are_refused() -> None:
     space = Space.from_types({"x": pa.int32()}, max_derived=2)
     many = [Attribute(f"x + {i}", INT, True) for i in range(3)]
     assert len(space.with_derived(*many[:2]).derived) == 2
@@ -81,48 +81,53 @@ def test_too_many_derived_attributes() -> None:
         space.with_derived(*many)
 
 
-def test_two_attributes_of_one_name() -> None:
+def test_two_attributes_of_one_name_are_refused() -> None:
     schema = pa.schema([("x", pa.int32()), ("x", pa.string())])
     with pytest.raises(SchemaError, match="two attributes are called 'x'"):
         Space.from_arrow(schema)
 
 
-def test_vectors_of_the_wrong_length() -> None:
+def test_vectors_of_the_wrong_length_are_refused() -> None:
     with pytest.raises(SchemaError, match=r"'v' is array<float>\[3\], not a vector of 4 floats"):
         Space.from_types({"v": pa.list_(pa.float32(), 3)}, vectors={"v": 4})
 
 
-def test_vectors_of_the_wrong_type() -> None:
+def test_vectors_of_the_wrong_type_are_refused() -> None:
     with pytest.raises(SchemaError, match="column 'v' is array<double>, not a vector of 4 floats"):
         Space.from_types({"v": pa.list_(pa.float64())}, vectors={"v": 4})
 
 
-def test_vectors_that_are_no_columns() -> None:
+def test_vectors_that_are_no_columns_are_refused() -> None:
     with pytest.raises(SchemaError, match="vectors names 'w', but the schema has no such column"):
         Space.from_types({"v": FLOATS}, vectors={"v": 4, "w": 4})
 
 
-def test_a_list_of_floats_is_a_vector_only_if_its_length_is_told() -> None:
+def test_a_list_of_floats_is_a_vector_only_with_a_length() -> None:
     assert not list(Space.from_types({"v": FLOATS}))
     assert Space.from_types({"v": FLOATS}, vectors={"v": 4})["v"].type == vector_type(4)
 
 
 @pytest.mark.parametrize("zone", ["Europe/Atlantis", "", "../etc/passwd", "America"])
-def test_no_such_time_zone(zone: str) -> None:
+def test_an_unknown_time_zone_is_refused(zone: str) -> None:
     with pytest.raises(SchemaError, match=r"no time zone .*write a region such as 'Europe/Berlin'"):
         SessionSettings(zone)
 
 
-def test_no_such_attribute() -> None:
+def test_an_unknown_attribute_is_named() -> None:
     with pytest.raises(SchemaError, match="the space has no attribute 'prise'"):
         Space.from_types({"price": pa.float64()})["prise"]
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(0, 0), (39, 0), (5, 6), (5, -1)])
-def test_no_such_decimal(precision: int, scale: int) -> None:
+def test_an_invalid_decimal_is_refused(precision: int, scale: int) -> None:
     with pytest.raises(SchemaError, match="from 1 to 38, and scale from 0 to precision"):
         decimal_type(precision, scale)
 
 
 def _length(type_: Type) -> dict[str, int]:
     return {"x": type_.length} if type_.is_vector else {}
+
+
+def test_another_name_of_a_constructor_names_those_that_exist() -> None:
+    with pytest.raises(AttributeError, match=r"Space\.from_arrow\(table\.schema\)"):
+        Space.of  # noqa: B018

@@ -1,4 +1,4 @@
-"""Time zones without Spark: exact where Python and Java agree, else refused."""
+"""Time zones without Spark: exact if Python and Java agree, otherwise refused."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def encode_rules(moment_s: int) -> bytes:
     ("local_s", "offset_h"),
     [(10**9 + 3599, 1), (10**9 + 3600, 1), (10**9 + 7199, 1), (10**9 + 7200, 2)],
 )
-def test_a_time_in_a_gap_has_the_offset_before_it(local_s: int, offset_h: int) -> None:
+def test_a_local_time_in_a_gap_has_the_offset_before_it(local_s: int, offset_h: int) -> None:
     assert ZoneRules(encode_rules(10**9)).offset_of_local(local_s) == offset_h * 3600
 
 
-def test_moments_take_the_offset_from_the_change_on() -> None:
+def test_a_moment_has_the_new_offset_from_the_change_on() -> None:
     clock = ZoneRules(encode_rules(10**9))
     assert [clock.offset_at(10**9 + gap) for gap in (-1, 0)] == [3600, 7200]
 
@@ -49,25 +49,25 @@ def test_moments_take_the_offset_from_the_change_on() -> None:
         "ts > DATE '1965-06-01'",
     ],
 )
-def test_what_java_may_read_in_another_way_is_refused_without_spark(text: str) -> None:
+def test_times_that_java_may_read_differently_are_refused_without_spark(text: str) -> None:
     rejected = Parser(build_space(SessionSettings("Europe/Oslo"))).parse([text]).rejected
     assert "without Spark" in str(rejected[0])
 
 
 @pytest.mark.parametrize("zone", ["WET", "EST", "PST8PDT", "posix/Europe/Berlin"])
-def test_sessions_in_such_zones_read_no_times_without_spark(zone: str) -> None:
+def test_uncertain_session_zones_are_refused_without_spark(zone: str) -> None:
     with pytest.raises(UncertainTimeError, match="without Spark"):
         find_clock(zone, None)
 
 
-def test_far_times_repeat_with_the_calendar() -> None:
+def test_offsets_of_distant_years_repeat_every_400_years() -> None:
     clock = find_clock("Europe/Oslo", None)
     for year in (2024, 2424, 8824):
         days = dt.date(year, 7, 1).toordinal() - dt.date(1970, 1, 1).toordinal()
         assert clock.offset_at(days * 86_400) == clock.offset_of_local(days * 86_400) == 7200
 
 
-def test_the_rules_of_the_session_decide_where_they_are_known() -> None:
+def test_zone_rules_of_the_session_have_precedence() -> None:
     settings = SessionSettings("Europe/Oslo", zone_rules=encode_rules(10**9))
     texts = ("1965-06-01 12:00:00", "1965-06-01 11:00:00Z", "2024-06-01 12:00:00")
     first, same, last = (casts.to_timestamp(text, settings) for text in texts)
@@ -75,7 +75,7 @@ def test_the_rules_of_the_session_decide_where_they_are_known() -> None:
     assert last == casts.to_timestamp("2024-06-01 10:00:00Z", settings)
 
 
-def test_rules_are_saved_with_a_space_and_compared() -> None:
+def test_zone_rules_are_saved_with_a_space_and_compared() -> None:
     space = build_space(SessionSettings("Europe/Oslo", zone_rules=encode_rules(10**9)))
     again = space_from_json(space_to_json(space))
     assert again == space

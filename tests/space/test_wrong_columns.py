@@ -1,4 +1,4 @@
-"""Columns that do not fit their attribute are named."""
+"""Columns that do not fit the type of their attribute are named in the error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from covey.space.types import INT
     ("name", "column"),
     [("x", [[1]]), ("tags", [1]), ("tags", ["a"]), ("vec", [["a"]]), ("name", [[1]])],
 )
-def test_columns_of_another_kind_are_named(name: str, column: list[object]) -> None:
+def test_columns_of_another_type_are_named(name: str, column: list[object]) -> None:
     space = Space.from_types(
         {
             "x": pa.int32(),
@@ -27,13 +27,13 @@ def test_columns_of_another_kind_are_named(name: str, column: list[object]) -> N
         Events.from_arrow(pa.table({name: column}), space)
 
 
-def test_events_with_two_columns_of_one_name() -> None:
+def test_two_columns_of_one_name_are_refused() -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
     with pytest.raises(SchemaError, match="2 columns"):
         Events.from_arrow(table, Space((Attribute("x", INT),)))
 
 
 @pytest.mark.parametrize("length", [0, -1])
-def test_vectors_of_no_length(length: int) -> None:
+def test_vectors_without_a_positive_length_are_refused(length: int) -> None:
     with pytest.raises(SchemaError, match="not a vector of"):
         Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": length})

@@ -1,4 +1,4 @@
-"""What zones are cut by: the regions of all prepared segments, whatever the driver was told."""
+"""Zone splits use the regions of all staged segments, read back from the store."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from covey.spark.zones.loader import profile_staged
 from covey.store import Changes, StagedSegment, Store
 
 
-def test_all_regions_are_counted(tmp_path: Path) -> None:
+def test_all_regions_of_staged_segments_are_counted(tmp_path: Path) -> None:
     space = Space.from_types({"price": pa.float64()})
-    found = parse(space, ["price < 5", "price > 7 OR price = 6", "price = 1"])
-    place = str(tmp_path / "store")
-    with Store.create(place, space) as store:
-        one = store.stage(Changes(np.arange(3), found.regions, found.predicate_rows))
-    assert one is not None
-    told = StagedSegment(one.file, one.size_bytes, one.subscriptions)  # as a task's outcome says it
-    described = profile_staged(place, space, [told])
-    assert described.region_count == len(found.regions) == 4
-    assert described.constrained_attributes == ("price",)
+    predicates = parse(space, ["price < 5", "price > 7 OR price = 6", "price = 1"])
+    location = str(tmp_path / "store")
+    with Store.create(location, space) as store:
+        staged = store.stage(Changes(np.arange(3), predicates.regions, predicates.predicate_rows))
+    assert staged is not None
+    # the fields that a task reports
+    reported = StagedSegment(staged.file, staged.size_bytes, staged.subscriptions)
+    profile = profile_staged(location, space, [reported])
+    assert profile.region_count == len(predicates.regions) == 4
+    assert profile.constrained_attributes == ("price",)

@@ -1,4 +1,4 @@
-"""Plans for the subscribers of a table: as good as those for arrays, and kept to by all rows."""
+"""Plans for the subscribers in a DataFrame: as good as for arrays, and valid for all rows."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ pytestmark = pytest.mark.integration
 AT, LOW, HIGH = [f"n{k}" for k in range(5)], ["x1", "y1"], ["x2", "y2"]
 
 
-def table_of(spark: SparkSession, wanted: Subscribers) -> DataFrame:
+def table_of(spark: SparkSession, all_subscribers: Subscribers) -> DataFrame:
     rows = pd.DataFrame(
-        np.hstack([wanted.positions, wanted.lower, wanted.upper]), columns=[*AT, *LOW, *HIGH]
+        np.hstack([all_subscribers.positions, all_subscribers.lower, all_subscribers.upper]),
+        columns=[*AT, *LOW, *HIGH],
     )
     rows.insert(0, "id", [f"s{i}" for i in range(len(rows))])
     return spark.createDataFrame(rows).repartition(3)
 
 
-def planned(table: DataFrame, problem: Problem, **more: object) -> DistributedPlan:
+def make_plan(table: DataFrame, problem: Problem, **more: object) -> DistributedPlan:
     return assign_subscribers(
         table,
         problem.tree,
@@ -49,7 +50,7 @@ def planned(table: DataFrame, problem: Problem, **more: object) -> DistributedPl
 @pytest.mark.connect
 def test_all_rows_are_served(spark: SparkSession, name: str, degree: int | None) -> None:
     problem = replace(ASSIGNMENT_PROBLEMS[name](8_000, 20, degree=degree, seed=3), max_delay=1.0)
-    found = planned(table_of(spark, problem.subscribers), problem)
+    found = make_plan(table_of(spark, problem.subscribers), problem)
     assert found.verify() == VALID
     rows = found.assignment.select("id", "broker").collect()
     assert len({row["id"] for row in rows}) == len(rows) == 8_000
@@ -63,9 +64,9 @@ def test_all_rows_are_served(spark: SparkSession, name: str, degree: int | None)
 
 
 @pytest.mark.connect
-def test_rows_that_are_served_wrongly_are_counted(spark: SparkSession) -> None:
+def test_wrongly_assigned_rows_are_counted(spark: SparkSession) -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](3_000, 20, seed=3)
-    found = planned(table_of(spark, problem.subscribers), problem)
+    found = make_plan(table_of(spark, problem.subscribers), problem)
     wrong = replace(found, assignment=found.assignment.withColumn("broker", F.lit(0)))
     violations = wrong.verify()
     assert violations.too_far > 1_000
@@ -73,27 +74,27 @@ def test_rows_that_are_served_wrongly_are_counted(spark: SparkSession) -> None:
     assert violations.over_capacity > 2_000
 
 
-def test_those_who_find_no_room_are_served(spark: SparkSession) -> None:
-    """A sample that knows nothing of most rows: their leaves are too few for them."""
+def test_rows_beyond_the_capacity_of_their_leaves_are_served(spark: SparkSession) -> None:
+    """The sample does not represent most rows: their leaves have too little capacity for them."""
     problem = replace(
         ASSIGNMENT_PROBLEMS["interests"](4_000, 10, seed=3),
         max_delay=9.0,
         target_load=1.0,
         max_load=1.0,
     )
-    found = planned(table_of(spark, problem.subscribers), problem)
+    found = make_plan(table_of(spark, problem.subscribers), problem)
     assert found.verify() == VALID
     assert found.loads().tolist() == [400] * 10
 
 
-def test_columns_that_are_not_there_are_named(spark: SparkSession) -> None:
+def test_missing_and_wrong_columns_are_named(spark: SparkSession) -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](100, 20, seed=3)
     table = table_of(spark, problem.subscribers)
     with pytest.raises(InvalidArgumentError, match="no column x1"):
-        planned(table.drop("x1"), problem)
+        make_plan(table.drop("x1"), problem)
     with pytest.raises(InvalidArgumentError, match="column broker already"):
-        planned(table.withColumn("broker", F.lit(1)), problem)
+        make_plan(table.withColumn("broker", F.lit(1)), problem)
     with pytest.raises(InvalidArgumentError, match="column x1 is string, not a number"):
-        planned(table.withColumn("x1", F.lit("a")), problem)
+        make_plan(table.withColumn("x1", F.lit("a")), problem)
     with pytest.raises(InvalidArgumentError, match="column x1 is named twice"):
         assign_subscribers(table, problem.tree, position_cols=AT, lower_cols=LOW, upper_cols=LOW)

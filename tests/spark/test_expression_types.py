@@ -1,4 +1,4 @@
-"""Types of expressions as Spark tells them, however deep they are."""
+"""Types of expressions as Spark reports them, of any depth."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from covey.spark.fitting.expression_analysis import read_expression_type
 
 
 def nested(depth: int, is_struct: bool) -> DataType:
-    """Return a type with so many types inside each other."""
+    """Return a type with `depth` levels of nesting."""
     type_: DataType = IntegerType()
     for _ in range(depth - 1):
         type_ = StructType([StructField("a", type_)]) if is_struct else ArrayType(type_)
     return type_
 
 
-def test_a_type_that_workers_cannot_be_sent_is_refused() -> None:
+def test_a_type_too_deep_for_pickling_is_refused() -> None:
     for is_struct in (True, False):
         for depth in (101, 350, 5_000):
             found = read_expression_type(nested(depth, is_struct))

@@ -1,4 +1,4 @@
-"""Workers that are killed in the middle of a job, and tasks that are run twice."""
+"""Workers that are killed during a job, and tasks that run twice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def events(spark: SparkSession) -> DataFrame:
 
 
 def python_workers() -> list[int]:
-    """The Python workers of this process's Spark: children of its daemon."""
+    """Return the Python workers of this process's Spark: the children of its daemon."""
     parents, commands = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -39,10 +39,10 @@ def python_workers() -> list[int]:
                 parents[int(entry.name)] = int(status[1])
             except OSError:
                 continue
-    mine = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in mine} - mine:
-        mine |= more
-    daemons = {pid for pid in mine if b"pyspark.daemon" in commands.get(pid, b"")}
+    descendants = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in descendants} - descendants:
+        descendants |= more
+    daemons = {pid for pid in descendants if b"pyspark.daemon" in commands.get(pid, b"")}
     return [pid for pid in daemons if parents[pid] in daemons]
 
 
@@ -57,7 +57,7 @@ def killing(times: int, done: threading.Event, killed: list[int]) -> None:
                 continue
 
 
-def test_a_killed_worker_changes_no_answer(spark: SparkSession, events: DataFrame) -> None:
+def test_a_killed_worker_does_not_change_the_answer(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
     alerts = spark.range(2_000).selectExpr(
@@ -82,8 +82,8 @@ def test_a_killed_worker_changes_no_answer(spark: SparkSession, events: DataFram
     assert all(answer == expected for answer in answers)
 
 
-def test_a_load_that_is_run_twice_makes_one_version(spark: SparkSession, tmp_path: Path) -> None:
-    """As when a worker dies after its version was made and before Spark heard of it."""
+def test_a_load_that_runs_twice_commits_one_version(spark: SparkSession, tmp_path: Path) -> None:
+    """This happens if a worker dies after it committed and before Spark received the result."""
     import pyarrow as pa
 
     from covey import Space, parse
@@ -92,17 +92,17 @@ def test_a_load_that_is_run_twice_makes_one_version(spark: SparkSession, tmp_pat
     from covey.store import Changes
 
     space = Space.from_types({"x": pa.int64()})
-    place = str(tmp_path / "store")
-    with Store.create(place, space) as store:
-        part = store.stage(Changes.upsert([1, 2], parse(space, ["x > 1", "x > 2"])))
-    assert part is not None
-    load = partial(_commit_and_merge, place, 0, [part], [], "one attempt")
+    location = str(tmp_path / "store")
+    with Store.create(location, space) as store:
+        staged = store.stage(Changes.upsert([1, 2], parse(space, ["x > 1", "x > 2"])))
+    assert staged is not None
+    load = partial(_commit_and_merge, location, 0, [staged], [], "one attempt")
     first, second = run_in_task(spark, load), run_in_task(spark, load)
     assert first["version"] == second["version"] == 1
-    assert Store.open(place).versions == [0, 1]
+    assert Store.open(location).versions == [0, 1]
 
 
-def test_a_worker_that_dies_during_a_fit_costs_no_subscription(
+def test_a_worker_that_dies_during_a_fit_loses_no_subscription(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     from covey.spark import Matcher

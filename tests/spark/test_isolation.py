@@ -1,4 +1,4 @@
-"""Nobody's subscription touches another's: what Spark refuses, what raises, what is too much."""
+"""Subscriptions are isolated: a refused, failing or expensive one does not affect the others."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ RAISING = [
     "qty + 2147483647 > 5 OR price > 1",
     "to_date(sym, 'yyyy') = DATE '2012-01-01' OR n = 1",
     "element_at(attrs, 'k') = 'v'",
-    "(qty <=> 'x') IS NOT NULL AND n < 5",  # Spark knows that this is never null, and does not look
+    # Spark knows that this is never null, and does not evaluate it
+    "(qty <=> 'x') IS NOT NULL AND n < 5",
     "NOT ((qty <=> sym) IS NULL)",
     "hash(price / qty) IS NOT NULL",
     "isnotnull(xxhash64(CAST(sym AS INT))) AND n > 2",
@@ -107,10 +108,10 @@ def events(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, SCHEMA)
 
 
-def matched(
+def match_texts(
     events: DataFrame, texts: list[str], max_derived: int = 64
 ) -> tuple[set[tuple[int, str]], dict[str, str]]:
-    """Return the pairs of events and predicates that match, and why which predicate is refused."""
+    """Return the matching pairs of event and predicate, and the reasons of refused predicates."""
     from covey.spark import Matcher
 
     ids = dict(enumerate(texts))
@@ -122,17 +123,17 @@ def matched(
     return pairs, refused
 
 
-def test_an_event_on_which_a_predicate_raises_does_not_match_it_and_disturbs_no_other(
+def test_an_event_on_which_a_predicate_raises_does_not_match_and_affects_no_other(
     spark: SparkSession, events: DataFrame
 ) -> None:
     texts = [*NORMAL, *RAISING]
-    pairs, refused = matched(events, texts)
+    pairs, refused = match_texts(events, texts)
     assert refused == {}
     assert pairs == match_with_spark(events, {text: text for text in texts}, "n")
 
 
 @pytest.mark.parametrize("ansi", [True, False])
-def test_numbers_and_days_out_of_the_range_that_a_function_takes_disturb_nobody(
+def test_numbers_and_days_out_of_the_range_of_a_function_affect_no_other_event(
     spark: SparkSession, ansi: bool
 ) -> None:
     configure_session(spark, SessionSettings(ansi=ansi))
@@ -147,7 +148,7 @@ def test_numbers_and_days_out_of_the_range_that_a_function_takes_disturb_nobody(
         "day < ts", "year(day) > 5000", "TRY_CAST(day AS TIMESTAMP) IS NULL", "n >= 0",
     ]  # fmt: skip
     try:
-        pairs, refused = matched(frame, texts)
+        pairs, refused = match_texts(frame, texts)
         expected = match_with_spark(frame, {text: text for text in texts}, "n")
     finally:
         configure_session(spark, SessionSettings())
@@ -157,29 +158,33 @@ def test_numbers_and_days_out_of_the_range_that_a_function_takes_disturb_nobody(
 
 
 @pytest.mark.parametrize("text", RAISING[:8])
-def test_the_oracle_is_where_on_one_row(spark: SparkSession, events: DataFrame, text: str) -> None:
+def test_the_oracle_equals_where_on_single_rows(
+    spark: SparkSession, events: DataFrame, text: str
+) -> None:
     from pyspark.errors import PySparkException
 
-    kept = set()
+    accepted = set()
     for n in range(7):
         alone = events.where(f"n = {n}").coalesce(1).localCheckpoint()
         try:
-            kept |= {(row["n"], text) for row in alone.where(text).collect()}
+            accepted |= {(row["n"], text) for row in alone.where(text).collect()}
         except PySparkException:
             continue
-    assert kept == match_with_spark(events, {text: text}, "n")
+    assert accepted == match_with_spark(events, {text: text}, "n")
 
 
-def test_what_spark_refuses_is_rejected_alone_with_the_reason(events: DataFrame) -> None:
-    alone, _ = matched(events, NORMAL)
-    pairs, refused = matched(events, [*NORMAL, *REFUSED])
+def test_predicates_that_spark_refuses_are_rejected_alone_with_the_reason(
+    events: DataFrame,
+) -> None:
+    alone, _ = match_texts(events, NORMAL)
+    pairs, refused = match_texts(events, [*NORMAL, *REFUSED])
     assert pairs == alone
     assert set(refused) == set(REFUSED)
     for text, reason in REFUSED.items():
         assert reason in refused[text], text
 
 
-def test_the_deepest_patterns_that_are_admitted_fit_into_the_stack_on_long_texts(
+def test_the_deepest_accepted_patterns_fit_the_stack_on_long_texts(
     spark: SparkSession, events: DataFrame
 ) -> None:
     texts = [
@@ -190,12 +195,12 @@ def test_the_deepest_patterns_that_are_admitted_fit_into_the_stack_on_long_texts
     ]  # fmt: skip
     units = "CASE n % 3 WHEN 0 THEN 'ab' WHEN 1 THEN 'aa' ELSE 'a\U0001f600' END"
     frame = events.selectExpr("n", f"repeat({units}, 10000) AS sym")
-    pairs, refused = matched(frame, texts)
+    pairs, refused = match_texts(frame, texts)
     assert refused == {}
     assert pairs == match_with_spark(frame, {text: text for text in texts}, "n")
 
 
-def test_refusals_are_not_logged_by_spark_too(spark: SparkSession, events: DataFrame) -> None:
+def test_spark_does_not_log_refused_predicates(spark: SparkSession, events: DataFrame) -> None:
     from pyspark.errors import PySparkException
     from pyspark.logger import PySparkLogger
 
@@ -205,7 +210,7 @@ def test_refusals_are_not_logged_by_spark_too(spark: SparkSession, events: DataF
     logger = PySparkLogger.getLogger("SQLQueryContextLogger")
     logger.addHandler(handler)
     try:
-        matched(events, list(REFUSED))
+        match_texts(events, list(REFUSED))
         assert records == []
         with pytest.raises(PySparkException):
             spark.sql("SELECT lower('a', 'b')").collect()
@@ -223,20 +228,20 @@ def test_functions_that_only_spark_knows_have_their_types(
         "map_contains_key(attrs, 'k')", "try_divide(price, qty) > 5", "array_max(tags) = 'b'",
         "nullif(qty, 0) IS NULL", "attrs = attrs OR n = 1", "regexp_count(sym, '1') = 1",
     ]  # fmt: skip
-    pairs, refused = matched(events, texts)
+    pairs, refused = match_texts(events, texts)
     assert set(refused) <= {"attrs = attrs OR n = 1"}
-    kept = [text for text in texts if text not in refused]
-    assert pairs == match_with_spark(events, {text: text for text in kept}, "n")
+    accepted = [text for text in texts if text not in refused]
+    assert pairs == match_with_spark(events, {text: text for text in accepted}, "n")
 
 
-def test_an_expression_has_the_type_that_its_own_literals_give_it(spark: SparkSession) -> None:
+def test_an_expression_has_the_type_of_its_own_literals(spark: SparkSession) -> None:
     values = [
         ("0.2", "0.20"), ("0.1428571429", "12.35"), ("-3.5", "-0.01"), ("1" * 27, "99999999.99")
     ]  # fmt: skip
     rows = [(n, Decimal(q), Decimal(d), n) for n, (q, d) in enumerate(values)]
     columns = "n INT, q DECIMAL(38, 10), d DECIMAL(10, 2), k INT"
     frame = spark.createDataFrame([*rows, (9, None, None, 9)], columns)
-    alike = [
+    expressions = [
         ("q * {} > 1", ["5", "7", "50", "-5", "50000000000L", "1.5"]),
         ("try_multiply(q, {}) > 1", ["5", "50"]),
         ("{} - q > 1.5", ["1", "100000", "0.125"]),
@@ -249,13 +254,13 @@ def test_an_expression_has_the_type_that_its_own_literals_give_it(spark: SparkSe
         ("floor(q, {}) = 0.1", ["0", "1"]),
         ("abs(q * {} - 1) < 0.001", ["5", "7"]),
     ]
-    texts = [form.format(one) for form, values in alike for one in values]
-    found, refused = matched(frame, texts, max_derived=len(texts))
+    texts = [form.format(one) for form, values in expressions for one in values]
+    found, refused = match_texts(frame, texts, max_derived=len(texts))
     assert refused == {}
     assert found == match_with_spark(frame, {text: text for text in texts}, "n")
 
 
-def test_expressions_beyond_the_limit_are_rejected_and_all_others_taken(
+def test_expressions_beyond_the_limit_are_rejected_and_all_others_accepted(
     spark: SparkSession, events: DataFrame
 ) -> None:
     from covey.spark import Matcher
@@ -266,9 +271,9 @@ def test_expressions_beyond_the_limit_are_rejected_and_all_others_taken(
     model = matcher.fit(frame.repartition(8))
     refused = {row["id"] for row in model.rejectedSubscriptions.collect()}
     assert len(refused) == 36
-    kept = {id_: text for id_, text in texts.items() if id_ not in refused}
+    accepted = {id_: text for id_, text in texts.items() if id_ not in refused}
     pairs = {(row["n"], row["id"]) for row in model.transform(events).collect()}
-    assert pairs == match_with_spark(events, kept, "n")
+    assert pairs == match_with_spark(events, accepted, "n")
     more = spark.createDataFrame([(200, "length(sym) * 2 > 3"), (201, "price > 6")], frame.schema)
     updated = model.update(more)
     assert [row["id"] for row in updated.rejectedSubscriptions.collect()] == [200]
@@ -307,7 +312,7 @@ def test_errors_name_the_subscription_the_reason_and_an_event(
     assert model.errors(events.where("qty <> 0 AND n > 1 AND n < 4")).collect() == []
 
 
-def test_bytes_that_are_no_utf8_match_as_spark_compares_them(spark: SparkSession) -> None:
+def test_invalid_utf8_matches_like_in_spark(spark: SparkSession) -> None:
     from covey.spark import Matcher
 
     contents = ["61", "61ff", "ff", "c328", "c3a9", "e08080", "", "f4908080", "62", "80"]
@@ -332,9 +337,7 @@ def test_bytes_that_are_no_utf8_match_as_spark_compares_them(spark: SparkSession
     assert pairs == match_with_spark(events, {text: text for text in texts}, "n")
 
 
-def test_changes_of_a_kind_that_is_not_known_are_rejected(
-    spark: SparkSession, events: DataFrame
-) -> None:
+def test_unknown_change_types_are_rejected(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
     frame = spark.createDataFrame([(1, "n = 1"), (2, "n = 2")], "id INT, predicate STRING")
@@ -351,7 +354,7 @@ def test_changes_of_a_kind_that_is_not_known_are_rejected(
 
 @pytest.fixture
 def padded(spark: SparkSession, tmp_path: Path) -> Iterator[DataFrame]:
-    """Columns that only Spark can compare: texts of a fixed length, and of another collation."""
+    """Yield a table of texts that only Spark can compare: of fixed length, and with a collation."""
     columns = "n INT, c CHAR(4), k STRING COLLATE UTF8_LCASE"
     spark.sql("DROP TABLE IF EXISTS padded")
     spark.sql(f"CREATE TABLE padded ({columns}) USING parquet LOCATION '{tmp_path}/padded'")
@@ -360,7 +363,7 @@ def padded(spark: SparkSession, tmp_path: Path) -> Iterator[DataFrame]:
     spark.sql("DROP TABLE padded")
 
 
-def test_padded_and_collated_texts_match_as_in_spark(
+def test_padded_and_collated_texts_match_like_in_spark(
     spark: SparkSession, padded: DataFrame
 ) -> None:
     texts = [
@@ -369,7 +372,7 @@ def test_padded_and_collated_texts_match_as_in_spark(
         "k = 'AB'", "k <> 'ab'", "k IN ('AB')", "k > 'aa'", "k LIKE 'a%'", "k IS NULL",
         "contains(k, 'B')", "'AB' = k", "k <=> 'AB'", "lower(k) = 'ab'",
     ]  # fmt: skip
-    pairs, refused = matched(padded, texts)
-    kept = [text for text in texts if text not in refused]
-    assert len(kept) > len(texts) - 3, refused
-    assert pairs == match_with_spark(padded, {text: text for text in kept}, "n")
+    pairs, refused = match_texts(padded, texts)
+    accepted = [text for text in texts if text not in refused]
+    assert len(accepted) > len(texts) - 3, refused
+    assert pairs == match_with_spark(padded, {text: text for text in accepted}, "n")

@@ -1,4 +1,4 @@
-"""`match`, `Matcher` and `transform` against Spark's own `where`."""
+"""`match`, `Matcher` and `transform`, compared with Spark's own `where`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def alerts(spark: SparkSession) -> DataFrame:
 
 
 def expected(events: DataFrame, alerts: list[tuple[Any, str]]) -> set[tuple[Any, Any]]:
-    """Who is notified of which event, as `where` says."""
+    """Return the pairs of event and subscription that `where` finds."""
     return match_with_spark(events, dict(alerts), "n")
 
 
@@ -57,7 +57,7 @@ def pairs(matches: DataFrame, name: str = "id") -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.connect
-def test_pairs_are_what_where_keeps(events: DataFrame, alerts: DataFrame) -> None:
+def test_pairs_are_those_that_where_finds(events: DataFrame, alerts: DataFrame) -> None:
     from covey.spark import match
 
     found = pairs(match(events, alerts))
@@ -86,7 +86,7 @@ def test_arrays_have_a_row_for_each_event(events: DataFrame, alerts: DataFrame) 
     ],
     ids=str,
 )
-def test_random_predicates(
+def test_random_predicates_match_like_spark(
     spark: SparkSession,
     settings: SessionSettings,
     seed: int,
@@ -95,7 +95,7 @@ def test_random_predicates(
 ) -> None:
     from covey.spark import Matcher
 
-    # Most of these predicates are so wide that no cut pays; they are cut all the same, by any type.
+    # Most of these predicates are so wide that no split pays; they are split nevertheless.
     monkeypatch.setattr("covey.zones.build_tree._MAX_COPIED_SHARE", float("inf"))
     configure_session(spark, settings)
     random_ = random.Random(seed)
@@ -106,7 +106,7 @@ def test_random_predicates(
     frame = spark.createDataFrame(numbered, f"{schema}, n int").coalesce(2)
     texts = [(i, random_predicate(random_, space)) for i in range(120)]
     vectors = {c.name: c.type.length for c in space.columns if c.type.is_vector}
-    # Vectors of another length, on which `where` raises: what is left is compared.
+    # `where` raises on vectors of another length: only the other rows are compared.
     whole = frame
     for name, length in vectors.items():
         whole = whole.where(f"{name} IS NULL OR size({name}) = {length}")
@@ -137,7 +137,7 @@ def test_random_predicates(
     ],
 )
 @pytest.mark.parametrize("output", ["pairs", "arrays"])
-def test_ids_come_back_as_they_are(
+def test_ids_keep_type_and_value(
     spark: SparkSession, events: DataFrame, ddl: str, ids: list[Any], output: str
 ) -> None:
     from covey.spark import match
@@ -154,7 +154,7 @@ def test_ids_come_back_as_they_are(
 
 
 @pytest.mark.connect
-def test_what_is_wrong_is_rejected_and_the_rest_matched(
+def test_wrong_subscriptions_are_rejected_and_the_others_matched(
     spark: SparkSession, events: DataFrame
 ) -> None:
     from covey.spark import Matcher
@@ -178,7 +178,9 @@ def test_what_is_wrong_is_rejected_and_the_rest_matched(
 
 
 @pytest.mark.connect
-def test_onerror_fail_raises_the_first(spark: SparkSession, events: DataFrame) -> None:
+def test_handle_invalid_error_raises_the_first_error(
+    spark: SparkSession, events: DataFrame
+) -> None:
     from covey.spark import Matcher
 
     alerts = spark.createDataFrame([(1, "price > 5"), (2, "prise > 5")], "id int, predicate string")
@@ -199,7 +201,7 @@ def test_vectors_of_another_length_match_nothing(spark: SparkSession) -> None:
 
 
 @pytest.mark.connect
-def test_ranges_as_columns(spark: SparkSession, events: DataFrame) -> None:
+def test_range_columns_match_like_predicates(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import match
 
     alerts = spark.createDataFrame(
@@ -214,7 +216,7 @@ def test_ranges_as_columns(spark: SparkSession, events: DataFrame) -> None:
     assert found == expected(events, as_predicates)
 
 
-def test_ends_are_not_rounded(spark: SparkSession, events: DataFrame) -> None:
+def test_range_ends_are_not_rounded(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher, match
 
     alerts = spark.createDataFrame([(1, 9, 125, 2**53 + 1)], "id int, low int, high int, odd long")
@@ -233,7 +235,9 @@ def test_ends_are_not_rounded(spark: SparkSession, events: DataFrame) -> None:
 
 
 @pytest.mark.connect
-def test_expressions_are_bounded_over_all_tasks(spark: SparkSession, events: DataFrame) -> None:
+def test_the_limit_of_expressions_holds_over_all_tasks(
+    spark: SparkSession, events: DataFrame
+) -> None:
     from covey.spark import match
 
     texts = [(n, f"n + {n} = 10") for n in range(1, 80)]
@@ -245,7 +249,7 @@ def test_expressions_are_bounded_over_all_tasks(spark: SparkSession, events: Dat
 
 
 @pytest.mark.connect
-def test_an_empty_set_matches_nothing(spark: SparkSession, events: DataFrame) -> None:
+def test_no_subscriptions_match_nothing(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import match
 
     none = spark.createDataFrame([], "id int, predicate string")
@@ -256,7 +260,9 @@ def test_an_empty_set_matches_nothing(spark: SparkSession, events: DataFrame) ->
 
 
 @pytest.mark.connect
-def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts: DataFrame) -> None:
+def test_messages_of_mistakes_say_what_to_do(
+    spark: SparkSession, events: DataFrame, alerts: DataFrame
+) -> None:
     from covey.spark import Matcher, match
 
     with pytest.raises(InvalidArgumentError, match=r"no column 'alert'.*idCol.*id, predicate"):
@@ -273,9 +279,13 @@ def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts:
         Matcher(outputMode="rows")
     with pytest.raises(InvalidArgumentError, match=r"no parameter rows: use one of eventCols, "):
         Matcher().setParams(rows=1)
-    with pytest.raises(InvalidArgumentError, match=r"lengths by column.* got \{'v': 'x'\}"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"length of each vector column.* got \{'v': 'x'\}"
+    ):
         Matcher(vectors={"v": "x"})  # type: ignore[dict-item]
-    with pytest.raises(InvalidArgumentError, match=r"two columns by attribute.* got \{'n': 'ab'\}"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"two columns for each attribute.* got \{'n': 'ab'\}"
+    ):
         Matcher(rangeCols={"n": "ab"})
     with pytest.raises(InvalidArgumentError, match="eventSchema is missing"):
         Matcher().fit(alerts)
@@ -297,7 +307,7 @@ def test_mistakes_say_what_to_do(spark: SparkSession, events: DataFrame, alerts:
         model.transform(events)
 
 
-def test_columns_are_found_whatever_their_case(
+def test_column_names_are_case_insensitive(
     spark: SparkSession, events: DataFrame, alerts: DataFrame
 ) -> None:
     from covey.spark import Matcher
@@ -307,7 +317,7 @@ def test_columns_are_found_whatever_their_case(
     assert set(pairs(model.transform(loud))) == expected(events, ALERTS)
 
 
-def test_lifetimes_are_compared_with_the_time_of_events(spark: SparkSession) -> None:
+def test_validity_intervals_are_compared_with_the_time_of_events(spark: SparkSession) -> None:
     from covey.spark import match
 
     configure_session(spark, SessionSettings("Europe/Berlin"))
@@ -330,7 +340,7 @@ def test_lifetimes_are_compared_with_the_time_of_events(spark: SparkSession) -> 
 
 
 @pytest.mark.connect
-def test_lifetimes_without_a_time_of_events_are_compared_with_now(
+def test_validity_intervals_without_event_times_are_compared_with_now(
     spark: SparkSession, events: DataFrame
 ) -> None:
     from covey.spark import match

@@ -1,4 +1,4 @@
-"""Models that are saved, loaded, overwritten, updated, streamed to and called from SQL."""
+"""Models that are saved, loaded, overwritten, updated, used in streams and called from SQL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def alerts(spark: SparkSession, *predicates: tuple[Any, str | None]) -> DataFram
     return spark.createDataFrame(list(predicates), "id int, predicate string")
 
 
-def fitted(spark: SparkSession, events: DataFrame, digit: int, **params: Any) -> MatcherModel:
+def fit_model(spark: SparkSession, events: DataFrame, digit: int, **params: Any) -> MatcherModel:
     from covey.spark import Matcher
 
     matcher = Matcher(eventSchema=events.schema, **params)
@@ -38,18 +38,16 @@ def fitted(spark: SparkSession, events: DataFrame, digit: int, **params: Any) ->
 
 
 def digits(matches: DataFrame) -> list[tuple[int, int]]:
-    """Each digit that matched with how often."""
+    """Return each matched digit with its number of matches."""
     rows = matches.groupBy("digit").count().collect()
     return sorted((row["digit"], row["count"]) for row in rows)
 
 
 @pytest.mark.connect
-def test_a_model_is_saved_and_loaded(
-    spark: SparkSession, events: DataFrame, tmp_path: Path
-) -> None:
+def test_a_saved_model_is_loaded(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     from covey.spark import MatcherModel
 
-    model = fitted(spark, events, 3, eventCols=["digit"])
+    model = fit_model(spark, events, 3, eventCols=["digit"])
     model.save(str(tmp_path / "model"))
     with pytest.raises(InvalidArgumentError, match="already"):
         model.save(str(tmp_path / "model"))
@@ -78,13 +76,13 @@ def test_models_work_in_pipelines(spark: SparkSession, events: DataFrame, tmp_pa
     assert digits(loaded.transform(events)) == [(4, 100)]
 
 
-def test_overwriting_changes_no_running_job(
+def test_overwriting_does_not_change_running_jobs(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
     from covey.spark import MatcherModel
 
     path = str(tmp_path / "model")
-    fitted(spark, events, 0).save(path)
+    fit_model(spark, events, 0).save(path)
     before = MatcherModel.load(path)
     slow = events.repartition(8).selectExpr("n", "digit")
     answers: list[list[tuple[int, int]]] = []
@@ -96,18 +94,20 @@ def test_overwriting_changes_no_running_job(
     running = threading.Thread(target=run)
     running.start()
     for digit in (1, 2):
-        fitted(spark, events, digit).write().overwrite().option("retentionHours", 1).save(path)
+        fit_model(spark, events, digit).write().overwrite().option("retentionHours", 1).save(path)
     running.join()
     assert answers == [[(0, 100)]] * 3
     assert digits(MatcherModel.load(path).transform(events)) == [(2, 100)]
-    # Who loaded it before still has what was loaded, in a new worker too.
+    # A model that was loaded before still has its version, also in a new worker.
     assert digits(before.transform(events)) == [(0, 100)]
 
 
-def test_retention_ends(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+def test_versions_are_deleted_after_retention(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
     path = str(tmp_path / "model")
     for digit in (1, 2, 3):
-        model = fitted(spark, events, digit)
+        model = fit_model(spark, events, digit)
         model.write().overwrite().option("retentionHours", 0).save(path)
     assert len(list((tmp_path / "model/store/versions").iterdir())) == 1
 
@@ -130,7 +130,7 @@ def test_update_adds_replaces_and_removes(spark: SparkSession, events: DataFrame
 
 
 @pytest.mark.connect
-def test_update_takes_a_change_feed(spark: SparkSession, events: DataFrame) -> None:
+def test_update_applies_a_change_feed(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
     model = Matcher(eventSchema=events.schema).fit(
@@ -156,7 +156,7 @@ def test_update_takes_a_change_feed(spark: SparkSession, events: DataFrame) -> N
     assert digits(model.update(feed).transform(events)) == [(4, 100), (5, 100), (9, 100)]
 
 
-def test_a_deletion_removes_where_ranges_are_columns(
+def test_a_deletion_of_a_change_feed_works_with_range_columns(
     spark: SparkSession, events: DataFrame
 ) -> None:
     from covey.spark import Matcher
@@ -176,15 +176,15 @@ def test_updates_are_merged(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
     from covey.store import Store
 
-    def some(first: int) -> DataFrame:
+    def make_subscriptions(first: int) -> DataFrame:
         return spark.range(first, first + 9_000).selectExpr(
             "int(id) AS id", "int(id % 20) AS low", "int(id % 20) AS high"
         )
 
     matcher = Matcher(eventSchema=events.schema, rangeCols={"digit": ("low", "high")})
-    model = matcher.fit(some(0))
+    model = matcher.fit(make_subscriptions(0))
     for n in (1, 2):
-        model = model.update(some(9_000 * n))
+        model = model.update(make_subscriptions(9_000 * n))
         assert (
             len(Store.open(model._state.location).snapshot(model.storeVersion).live_segments) == 1
         )
@@ -193,20 +193,20 @@ def test_updates_are_merged(spark: SparkSession, events: DataFrame) -> None:
 
 
 @pytest.mark.connect
-def test_an_updated_model_is_saved_over_the_one_it_came_from(
+def test_an_updated_model_can_replace_its_saved_origin(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
     from covey.spark import MatcherModel
 
     path = str(tmp_path / "model")
-    fitted(spark, events, 1).save(path)
+    fit_model(spark, events, 1).save(path)
     updated = MatcherModel.load(path).update(alerts(spark, (7, "digit = 7")))
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
     updated.write().overwrite().save(path)
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100), (7, 100)]
 
 
-def test_an_update_builds_on_its_model_and_not_on_what_came_later(
+def test_an_update_builds_on_its_model_and_not_on_later_updates(
     spark: SparkSession, events: DataFrame
 ) -> None:
     from covey.spark import Matcher
@@ -224,22 +224,22 @@ def test_an_update_builds_on_its_model_and_not_on_what_came_later(
         )
 
 
-def test_a_model_that_is_saved_again_is_the_newest(
+def test_a_model_that_is_saved_again_becomes_the_newest(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
-    """Going back to an older version: retention must not take what is named."""
+    """Saving an older version again: retention must not delete its files."""
     from covey.spark import MatcherModel
 
     path = str(tmp_path / "model")
-    fitted(spark, events, 1).save(path)
+    fit_model(spark, events, 1).save(path)
     old = MatcherModel.load(path)
     old.update(alerts(spark, (2, "digit = 2"))).write().overwrite().save(path)
     old.write().overwrite().option("retentionHours", 0).save(path)
-    fitted(spark, events, 5)
+    fit_model(spark, events, 5)
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
 
 
-def test_a_store_that_was_made_anew_is_not_taken_for_the_old_one(
+def test_a_recreated_store_is_not_mistaken_for_the_old_one(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
     import shutil
@@ -247,14 +247,14 @@ def test_a_store_that_was_made_anew_is_not_taken_for_the_old_one(
     from covey.spark import MatcherModel
 
     path = str(tmp_path / "model")
-    fitted(spark, events, 1).save(path)
+    fit_model(spark, events, 1).save(path)
     assert digits(MatcherModel.load(path).transform(events)) == [(1, 100)]
     shutil.rmtree(path)
-    fitted(spark, events, 2).save(path)
+    fit_model(spark, events, 2).save(path)
     assert digits(MatcherModel.load(path).transform(events)) == [(2, 100)]
 
 
-def test_a_column_that_is_named_like_an_expression_is_not_it(
+def test_a_column_with_the_name_of_an_expression_is_not_used_for_it(
     spark: SparkSession, events: DataFrame
 ) -> None:
     from covey.spark import Matcher
@@ -268,7 +268,7 @@ def test_a_column_that_is_named_like_an_expression_is_not_it(
 def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     source, out = str(tmp_path / "events"), str(tmp_path / "matches")
     events.write.parquet(source)
-    model = fitted(spark, events, 6)
+    model = fit_model(spark, events, 6)
     stream = spark.readStream.schema(events.schema).parquet(source)
     query = (
         model.transform(stream)
@@ -283,24 +283,24 @@ def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_pat
 
 @pytest.mark.parametrize("output", ["pairs", "arrays"])
 @pytest.mark.connect
-def test_sql_gives_what_transform_gives(
+def test_sql_returns_the_same_as_transform(
     spark: SparkSession, events: DataFrame, output: str
 ) -> None:
-    model = fitted(spark, events, 8, outputMode=output)
+    model = fit_model(spark, events, 8, outputMode=output)
     model.registerTableFunction("digit_match")
     events.createOrReplaceTempView("digit_events")
     rows = spark.sql("SELECT * FROM digit_match(TABLE(digit_events))").collect()
     assert sorted(rows) == sorted(model.transform(events).collect())
 
 
-def test_sql_finds_columns_whatever_their_case(spark: SparkSession, events: DataFrame) -> None:
-    fitted(spark, events, 7).registerTableFunction("in_any_letters")
+def test_column_names_in_sql_are_case_insensitive(spark: SparkSession, events: DataFrame) -> None:
+    fit_model(spark, events, 7).registerTableFunction("in_any_letters")
     events.toDF("N", "Digit").createOrReplaceTempView("loud")
     assert digits(spark.sql("SELECT * FROM in_any_letters(TABLE(loud))")) == [(7, 100)]
 
 
 @pytest.mark.connect
-def test_sql_says_which_expression_is_missing(spark: SparkSession, events: DataFrame) -> None:
+def test_sql_names_the_missing_expression(spark: SparkSession, events: DataFrame) -> None:
     from covey.spark import Matcher
 
     Matcher(eventSchema=events.schema).fit(
@@ -314,8 +314,8 @@ def test_sql_says_which_expression_is_missing(spark: SparkSession, events: DataF
 
 
 @pytest.mark.connect
-def test_another_session_zone_is_refused_by_sql_too(spark: SparkSession, events: DataFrame) -> None:
-    model = fitted(spark, events, 8)
+def test_sql_refuses_another_session_time_zone(spark: SparkSession, events: DataFrame) -> None:
+    model = fit_model(spark, events, 8)
     configure_session(spark, SessionSettings("Asia/Tokyo"))
     with pytest.raises(SchemaError, match="Asia/Tokyo"):
         model.registerTableFunction("tokyo")

@@ -1,4 +1,4 @@
-"""Settings of a session that change what predicates mean: refused, or kept and compared."""
+"""Session settings that change the meaning of predicates are refused, or recorded and compared."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def matcher(events: DataFrame):  # type: ignore[no-untyped-def]
         "spark.sql.caseSensitive",
     ],
 )
-def test_a_session_that_reads_predicates_in_another_way_is_refused(
+def test_a_session_that_parses_predicates_differently_is_refused(
     session: SparkSession, name: str
 ) -> None:
     from covey.spark.session_settings import REQUIRED_SETTINGS
@@ -67,7 +67,7 @@ def test_a_session_that_reads_predicates_in_another_way_is_refused(
 
 
 @pytest.mark.connect
-def test_settings_that_change_what_spark_computes_are_kept_and_compared(
+def test_settings_that_change_results_are_recorded_and_compared(
     session: SparkSession,
 ) -> None:
     name, ansi = "spark.sql.legacy.sizeOfNull", "spark.sql.ansi.enabled"
@@ -90,18 +90,18 @@ def test_settings_that_change_what_spark_computes_are_kept_and_compared(
         model.errors(events)
 
 
-def test_each_setting_has_the_default_that_is_said(session: SparkSession) -> None:
+def test_each_setting_has_the_documented_default(session: SparkSession) -> None:
     from covey.spark.session_settings import RECORDED_SETTINGS, REQUIRED_SETTINGS
 
     known = {entry.key(): entry.defaultValueString() for entry in entries(session)}
-    said = REQUIRED_SETTINGS | RECORDED_SETTINGS
-    assert {name: known.get(name, "").lower() for name in said} == {
-        name: usual.lower() for name, usual in said.items()
+    documented = REQUIRED_SETTINGS | RECORDED_SETTINGS
+    assert {name: known.get(name, "").lower() for name in documented} == {
+        name: usual.lower() for name, usual in documented.items()
     }
 
 
 def entries(session: SparkSession) -> list:  # type: ignore[type-arg]
-    """All settings of Spark's SQL, those that it does not tell users of too."""
+    """Return all settings of Spark SQL, including internal ones."""
     package = session._jvm.org.apache.spark.sql.internal  # type: ignore[union-attr]
     conf = getattr(getattr(package, "SQLConf$"), "MODULE$")
     return list(conf.getConfigEntries().toArray())
@@ -134,19 +134,20 @@ SCHEMA = (
 )
 AT_ONCE, TOGETHER = 60, 16
 OF_OTHERS = re.compile(
-    "ansi.enabled|session.timeZone"  # compared by themselves
-    "|maxIterations|excludedRules|singlePassResolver"  # let Spark refuse what it takes otherwise
-    "|pyspark.binaryAsBytes"  # what rows are in Python, which covey never looks at
+    "ansi.enabled|session.timeZone"  # compared separately
+    "|maxIterations|excludedRules|singlePassResolver"  # limits that make Spark refuse expressions
+    "|pyspark.binaryAsBytes"  # affects only rows in Python, which covey does not use
 )
 
 
 class Search:
-    """Computes expressions, with settings as they are and as they might be."""
+    """Computed results of expressions, with default and changed settings."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
         frame = session.createDataFrame(ROWS, SCHEMA)
-        self.frame = session.createDataFrame(frame.toArrow(), SCHEMA)  # computed by the driver
+        # a local relation, computed by the driver
+        self.frame = session.createDataFrame(frame.toArrow(), SCHEMA)
         lines = (DATA / "settings.sql").read_text(encoding="utf-8").splitlines()
         texts = [line for line in lines if not line.startswith("--")]
         self.computed: dict[str, list[str]] = {}
@@ -156,7 +157,7 @@ class Search:
         self.usual = self.results()
 
     def results(self) -> list[str | None]:
-        """What all expressions come to, with ANSI mode on and off."""
+        """Return the results of all expressions, with ANSI mode on and off."""
         found = []
         for ansi, texts in self.computed.items():
             self.session.conf.set("spark.sql.ansi.enabled", ansi)
@@ -168,11 +169,11 @@ class Search:
         try:
             rows = self.frame.selectExpr(*texts)
             return f"{[field.dataType for field in rows.schema.fields]} {rows.collect()}"
-        except Exception:  # of Spark's, or of Java's
+        except Exception:  # an exception of Spark or Java
             return None
 
     def deciding(self, flips: list[tuple[str, str]]) -> set[str]:
-        """Return the settings of which one decides what an expression comes to."""
+        """Return the settings of `flips` that change a result."""
         for name, value in flips:
             self.session.conf.set(name, value)
         try:
@@ -189,28 +190,28 @@ class Search:
 
 
 def other_values(session: SparkSession, name: str, usual: str) -> list[str]:
-    """Values that a setting may have besides its default, if it has a few."""
+    """Return other values of a setting, if it has a few."""
     if OF_OTHERS.search(name) or not session.conf.isModifiable(name):
         return []
     if usual in ("true", "false"):
         return [OTHER_VALUES[usual]]
     try:
         session.conf.set(name, "no such value")
-    except Exception as error:  # of Java's, of several classes
-        said = re.search(r"one of '([\w, .\-]+)", str(error))
-        if said:
-            given = (value.strip(" .") for value in said[1].split(","))
-            return [value for value in given if value and value.upper() != usual.upper()]
+    except Exception as error:  # an exception of Java, of several classes
+        documented = re.search(r"one of '([\w, .\-]+)", str(error))
+        if documented:
+            listed_values = (value.strip(" .") for value in documented[1].split(","))
+            return [value for value in listed_values if value and value.upper() != usual.upper()]
         if "'boolean'" in str(error):
             return ["true", "false"]
         return [str(int(usual) + 1), "1", "0"] if re.fullmatch(r"-?\d+", usual) else []
-    session.conf.unset(name)  # a setting that may be any text
+    session.conf.unset(name)  # the setting accepts any text
     return []
 
 
 @pytest.mark.nightly
-def test_no_other_setting_changes_what_an_expression_comes_to(session: SparkSession) -> None:
-    """Each setting of Spark's SQL is set to something else; those that matter are known."""
+def test_no_other_setting_changes_the_result_of_an_expression(session: SparkSession) -> None:
+    """Each setting of Spark SQL is changed; those that change a result must be known."""
     from covey.spark.session_settings import RECORDED_SETTINGS, REQUIRED_SETTINGS
 
     session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
@@ -222,8 +223,8 @@ def test_no_other_setting_changes_what_an_expression_comes_to(session: SparkSess
     }
     assert sum(map(bool, values.values())) > 400
     deciding = set[str]()
-    for place in range(max(map(len, values.values()))):
-        flips = [(name, some[place]) for name, some in values.items() if place < len(some)]
+    for position in range(max(map(len, values.values()))):
+        flips = [(name, some[position]) for name, some in values.items() if position < len(some)]
         for n in range(0, len(flips), TOGETHER):
             part = [flip for flip in flips[n : n + TOGETHER] if can_be_set(session, *flip)]
             deciding |= search.deciding(part)
@@ -234,7 +235,7 @@ def test_no_other_setting_changes_what_an_expression_comes_to(session: SparkSess
 def can_be_set(session: SparkSession, name: str, value: str) -> bool:
     try:
         session.conf.set(name, value)
-    except Exception:  # of Java's, of several classes
+    except Exception:  # an exception of Java, of several classes
         return False
     session.conf.unset(name)
     return True

@@ -1,4 +1,4 @@
-"""Events and subscriptions that match far more than others: no failure, and bounded memory."""
+"""Very skewed events and subscriptions cause no failure and use bounded memory."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ MANY = 100_000
 
 @pytest.fixture
 def events(spark: SparkSession) -> DataFrame:
-    """All but a few events in one partition."""
+    """Return events, nearly all of them in one partition."""
     configure_session(spark, SessionSettings())
-    most = spark.range(0, 20_000, 1, 1).selectExpr("id AS n", "CAST(id AS DOUBLE) AS x")
-    few = spark.range(20_000, 20_010, 1, 1).selectExpr("id AS n", "CAST(id AS DOUBLE) AS x")
-    return most.union(few)
+    large = spark.range(0, 20_000, 1, 1).selectExpr("id AS n", "CAST(id AS DOUBLE) AS x")
+    small = spark.range(20_000, 20_010, 1, 1).selectExpr("id AS n", "CAST(id AS DOUBLE) AS x")
+    return large.union(small)
 
 
-def test_one_event_matches_a_hundred_thousand(spark: SparkSession, events: DataFrame) -> None:
+def test_one_event_matches_a_hundred_thousand_subscriptions(
+    spark: SparkSession, events: DataFrame
+) -> None:
     from covey.spark import Matcher
 
     alerts = spark.range(MANY).selectExpr("id", "7.0D AS low", "7.0D AS high")
@@ -39,13 +41,16 @@ def test_one_event_matches_a_hundred_thousand(spark: SparkSession, events: DataF
         matches = model.transform(events)
         size = "count(*)" if output == "pairs" else f"sum(size({column}))"
         (total,) = matches.selectExpr(f"{size} AS n").collect()
-        assert total["n"] == MANY + 20_010  # one matches everything, without a constraint
+        # one subscription without a constraint matches everything
+        assert total["n"] == MANY + 20_010
         (seven,) = matches.where("n = 7").selectExpr(f"{size} AS n").collect()
         assert seven["n"] == MANY + 1
 
 
-def test_every_event_matches_thousands(spark: SparkSession, events: DataFrame) -> None:
-    """Ten million matches of one partition, in batches that stay small."""
+def test_every_event_matches_thousands_of_subscriptions(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    """One partition has ten million matches, in batches that stay small."""
     from covey.spark import Matcher
 
     alerts = spark.range(2_500).selectExpr("id", "CAST(-id AS DOUBLE) AS low")
@@ -59,21 +64,21 @@ def test_every_event_matches_thousands(spark: SparkSession, events: DataFrame) -
             {"bytes": pa.array([max(sizes, default=0)]), "all": pa.array([sum(sizes)])}
         )
 
-    some = events.where("n < 4000 OR n >= 20000")
-    rows = model.transform(some).mapInArrow(largest, "bytes long, all long").collect()
+    selected_events = events.where("n < 4000 OR n >= 20000")
+    rows = model.transform(selected_events).mapInArrow(largest, "bytes long, all long").collect()
     assert sum(row["all"] for row in rows) >= 2_500 * 4_010 * 16
     assert max(row["bytes"] for row in rows) <= 16 << 20
 
 
-def test_batches_are_cut_by_what_they_hold() -> None:
+def test_batches_are_divided_by_their_size_in_bytes() -> None:
     from covey.spark.id_types import IdType
     from covey.spark.matching.output import ArrayRows, PairRows
 
     wide = pa.RecordBatch.from_pydict({"text": ["x" * 1_000_000] * 20})
-    asked = np.arange(20, dtype=np.int32)
+    query_rows = np.arange(20, dtype=np.int32)
     ids = pa.array(np.arange(20))
     for shape in (PairRows(("text",), "id", IdType(pa.int64())),
                   ArrayRows(("text",), "ids", IdType(pa.int64()))):  # fmt: skip
-        batches = list(shape.to_batches(wide, asked, ids))
+        batches = list(shape.to_batches(wide, query_rows, ids))
         assert sum(batch.num_rows for batch in batches) == 20
         assert max(batch.nbytes for batch in batches) <= 10 << 20

@@ -1,4 +1,4 @@
-"""Times in literals are the moments that Spark makes of them, in every zone that Java knows."""
+"""Times in literals are the same moments as in Spark, in every time zone of Java."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def usual_session(spark: SparkSession) -> Iterator[None]:
     configure_session(spark, SessionSettings())
 
 
-def test_every_zone_of_java_has_the_offsets_that_spark_computes(spark: SparkSession) -> None:
+def test_every_zone_of_java_has_the_offsets_of_spark(spark: SparkSession) -> None:
     from covey.spark.java_time_zones import read_time_zones
 
     zones = read_time_zones(spark)
@@ -46,9 +46,17 @@ def test_every_zone_of_java_has_the_offsets_that_spark_computes(spark: SparkSess
         assert rules is not None
         clock = clocks[name] = ZoneRules(rules)
         changes = clock._moments
-        some = rng.sample(changes, min(40, len(changes)))
-        near = [at + gap for at in some for gap in (-_DAY_S, -3600, -1, 0, 1, 1800, 3600, _DAY_S)]
-        times = [*near, *changes[:60], *(rng.randrange(-5 * 10**9, 2 * 10**10) for _ in range(60))]
+        sampled_changes = rng.sample(changes, min(40, len(changes)))
+        nearby_times = [
+            at + gap
+            for at in sampled_changes
+            for gap in (-_DAY_S, -3600, -1, 0, 1, 1800, 3600, _DAY_S)
+        ]
+        times = [
+            *nearby_times,
+            *changes[:60],
+            *(rng.randrange(-5 * 10**9, 2 * 10**10) for _ in range(60)),
+        ]
         times += [-62_135_596_800, 253_402_300_799, 10**11]
         rows += [(name, time) for time in times]
     columns = {"zone": [zone for zone, _ in rows], "s": [time for _, time in rows]}
@@ -74,7 +82,7 @@ ZONE_TEXTS = [
 ]  # fmt: skip
 
 
-def test_zones_in_texts_are_those_that_spark_knows(spark: SparkSession) -> None:
+def test_zone_names_in_texts_are_those_of_spark(spark: SparkSession) -> None:
     from covey.spark.session_settings import read_session_settings
 
     years = ("1883-01", "1965-06", "2024-07", "2500-07")
@@ -104,7 +112,7 @@ LOCAL_TIMES = [
 
 
 @pytest.mark.parametrize("zone", SESSION_ZONES)
-def test_literals_of_times_match_as_in_spark_in_the_zone_of_the_session(
+def test_time_literals_match_like_in_spark_in_the_session_time_zone(
     spark: SparkSession, zone: str
 ) -> None:
     from covey.spark import Matcher
@@ -137,7 +145,7 @@ def test_literals_of_times_match_as_in_spark_in_the_zone_of_the_session(
     assert pairs == match_with_spark(frame, ids, "n")
 
 
-def test_a_model_says_if_the_rules_of_its_zone_are_others_now(spark: SparkSession) -> None:
+def test_a_changed_rule_of_the_session_time_zone_is_reported(spark: SparkSession) -> None:
     from covey.spark.session_settings import check_session_settings, read_session_settings
 
     spark.conf.set("spark.sql.session.timeZone", "Europe/Oslo")

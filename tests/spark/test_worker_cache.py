@@ -1,4 +1,4 @@
-"""Python workers: what they keep for good is not looked at for garbage."""
+"""Python workers freeze their long-lived objects, so that garbage collection skips them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ print(frozen[0] > 1000, frozen[31] < frozen[0] + 20_000, len(set(frozen[31:])))
 """
 
 
-def test_a_worker_settles_with_its_first_tasks() -> None:
-    """In a process of its own: what is frozen stays so."""
+def test_a_worker_stops_freezing_after_its_first_tasks() -> None:
+    """This runs in a process of its own, because frozen objects stay frozen."""
     said = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert (said.stdout, said.stderr) == ("True True 1\n", "")

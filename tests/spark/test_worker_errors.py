@@ -1,4 +1,4 @@
-"""Errors of failed tasks, as they are raised on the driver."""
+"""Errors of failed tasks, as raised on the driver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_errors_of_workers_keep_their_class(text: str, kind: type[Exception], sa
         raise PySparkException(text)
 
 
-def test_a_wrong_predicate_keeps_its_place() -> None:
+def test_a_predicate_error_keeps_its_position() -> None:
     from pyspark.errors import PySparkException
 
     from covey.spark.worker_errors import reraise_worker_errors
@@ -43,7 +43,7 @@ def test_a_wrong_predicate_keeps_its_place() -> None:
     assert str(raised.value) == str(error)
 
 
-def test_other_errors_stay_what_they_are() -> None:
+def test_other_errors_are_not_changed() -> None:
     from pyspark.errors import PySparkException
 
     from covey.spark.worker_errors import reraise_worker_errors

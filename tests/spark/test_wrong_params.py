@@ -1,4 +1,4 @@
-"""Parameters of `Matcher` that cannot be: an error of covey's that names the parameter."""
+"""Invalid parameters of `Matcher` raise an error of covey that names the parameter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_wrong_value_is_refused_when_it_is_set(name: str, value: object) -> No
 
 @pytest.mark.integration
 @pytest.mark.connect
-def test_a_schema_is_columns_as_spark_writes_them(spark: SparkSession) -> None:
+def test_a_schema_may_be_a_ddl_text(spark: SparkSession) -> None:
     events = spark.createDataFrame([(1, "a"), (2, "b")], "n INT, `to day` STRING")
     alerts = spark.createDataFrame([(7, "n > 1 AND `to day` = 'b'")], "id INT, predicate STRING")
     matcher = Matcher(eventSchema="n INT, `to day` STRING")
@@ -52,7 +52,7 @@ def test_a_schema_is_columns_as_spark_writes_them(spark: SparkSession) -> None:
 
 
 @pytest.mark.integration
-def test_what_is_no_table_is_named(spark: SparkSession) -> None:
+def test_arguments_that_are_no_dataframe_are_named(spark: SparkSession) -> None:
     events = spark.createDataFrame([(1,)], "n INT")
     alerts = spark.createDataFrame([(7, "n > 0")], "id INT, predicate STRING")
     matcher: Any = Matcher(eventSchema=events.schema)

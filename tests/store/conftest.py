@@ -1,4 +1,4 @@
-"""No test touches the cache of whoever runs it."""
+"""A fixture that keeps tests away from the cache of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions in which some subscriptions are asked only for what others contain."""
+"""Versions with a gated segment, which is matched only with events of another segment."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def put(texts: dict[int, str]) -> Changes:
     return Changes.upsert(list(texts), parse(SPACE, list(texts.values())))
 
 
-def arranged(place: Path) -> Store:
-    store = Store.create(place, SPACE)
+def make_gated_store(location: Path) -> Store:
+    store = Store.create(location, SPACE)
     base = store.apply(put(OVER | UNDER)).version
     over, under = store.stage(put(OVER)), store.stage(put(UNDER))
     assert over is not None
@@ -49,28 +49,28 @@ def _holds(text: str, x: int) -> bool:
     return bool(eval(text, {"x": x}))
 
 
-def test_answers_are_those_of_all(tmp_path: Path) -> None:
-    with arranged(tmp_path / "store") as store:
+def test_answers_equal_those_of_all_subscriptions(tmp_path: Path) -> None:
+    with make_gated_store(tmp_path / "store") as store:
         snapshot = store.snapshot()
         assert [part.gated_by is not None for part in snapshot.live_segments] == [False, True]
         assert answers(store) == expected(OVER | UNDER) == answers(store, 1)
         assert answers(Store.open(tmp_path / "store")) == expected(OVER | UNDER)
 
 
-def test_what_is_under_is_not_asked_for_other_events(
+def test_a_gated_segment_is_matched_only_with_gating_events(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with arranged(tmp_path / "store") as store:
-        (_, under), asked = store.snapshot().live_segments, []
+    with make_gated_store(tmp_path / "store") as store:
+        (_, under), event_counts = store.snapshot().live_segments, []
         matching = type(under.subscriptions.index).match
 
         def counted(self, events, *more, **named):  # type: ignore[no-untyped-def]
-            asked.append(len(events))
+            event_counts.append(len(events))
             return matching(self, events, *more, **named)
 
         monkeypatch.setattr(type(under.subscriptions.index), "match", counted)
         store.snapshot().match(EVENTS)
-        assert asked == [30, 14]
+        assert event_counts == [30, 14]
 
 
 @given(
@@ -83,9 +83,9 @@ def test_what_is_under_is_not_asked_for_other_events(
         max_size=6,
     )
 )
-def test_changes_and_merges_go_on(tmp_path_factory, steps) -> None:  # type: ignore[no-untyped-def]
+def test_changes_and_merges_keep_answers_right(tmp_path_factory, steps) -> None:  # type: ignore[no-untyped-def]
     texts = OVER | UNDER
-    with arranged(tmp_path_factory.mktemp("arranged") / "store") as store:
+    with make_gated_store(tmp_path_factory.mktemp("arranged") / "store") as store:
         for step in steps:
             if step == "merge":
                 while store.merge():
@@ -100,15 +100,15 @@ def test_changes_and_merges_go_on(tmp_path_factory, steps) -> None:  # type: ign
             assert answers(store) == expected(texts)
 
 
-def test_a_copy_is_arranged_as_well(tmp_path: Path) -> None:
-    with arranged(tmp_path / "store") as store:
+def test_a_copied_version_keeps_its_gated_segment(tmp_path: Path) -> None:
+    with make_gated_store(tmp_path / "store") as store:
         copy_version(tmp_path / "store", tmp_path / "copy", store.versions[-1], "copied")
     copy = Store.open(tmp_path / "copy")
     assert copy.snapshot().live_segments[1].gated_by == copy.snapshot().live_segments[0].file
     assert answers(copy) == expected(OVER | UNDER)
 
 
-def test_a_part_of_all_is_refused(tmp_path: Path) -> None:
+def test_segments_without_all_subscriptions_are_refused(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", SPACE) as store:
         base = store.apply(put(OVER | UNDER)).version
         over, under = store.stage(put(OVER)), store.stage(put({3: "x = 3"}))

@@ -1,4 +1,4 @@
-"""The cache: shared, verified, bounded, and careful with what is in use."""
+"""The cache: shared, verified, bounded, and careful with files in use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from covey.store.storage.cache import Cache
 
 
 class Source:
-    """A file elsewhere, and how often it was downloaded."""
+    """A remote file that counts its downloads."""
 
     def __init__(self, number: int, size: int = 1000) -> None:
         self.packed: EncodedFile = encode_arrays({"x": np.full(size, number, np.uint8)}, {})
@@ -43,7 +43,7 @@ def test_a_file_is_downloaded_once(tmp_path: Path) -> None:
     assert names(cache) == {source.packed.sha256}
 
 
-def test_threads_that_want_one_file_download_it_once(tmp_path: Path) -> None:
+def test_threads_that_open_one_file_download_it_once(tmp_path: Path) -> None:
     cache, source = Cache(tmp_path), Source(7, 1 << 20)
     threads = [
         threading.Thread(target=cache.open, args=(source.packed.sha256, source.download))
@@ -56,14 +56,14 @@ def test_threads_that_want_one_file_download_it_once(tmp_path: Path) -> None:
     assert source.downloads == 1
 
 
-def test_what_was_added_is_not_downloaded(tmp_path: Path) -> None:
+def test_an_added_file_is_not_downloaded(tmp_path: Path) -> None:
     cache, source = Cache(tmp_path), Source(7)
     cache.put(source.packed)
     cache.open(source.packed.sha256, source.download)
     assert source.downloads == 0
 
 
-def test_what_is_damaged_in_the_cache_is_downloaded_again(tmp_path: Path) -> None:
+def test_a_damaged_cached_file_is_downloaded_again(tmp_path: Path) -> None:
     cache, source = Cache(tmp_path), Source(7)
     cache.put(source.packed)
     with (tmp_path / source.packed.sha256).open("r+b") as file:
@@ -74,14 +74,14 @@ def test_what_is_damaged_in_the_cache_is_downloaded_again(tmp_path: Path) -> Non
     assert source.downloads == 1
 
 
-def test_what_arrives_damaged_is_an_error_and_not_kept(tmp_path: Path) -> None:
+def test_a_damaged_download_raises_an_error_and_is_not_cached(tmp_path: Path) -> None:
     cache, source, other = Cache(tmp_path), Source(7), Source(8)
     with pytest.raises(StoreError, match="is damaged"):
         cache.open(source.packed.sha256, other.download)
     assert names(cache) == set()
 
 
-def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
+def test_the_least_recently_used_file_is_evicted_first(tmp_path: Path) -> None:
     cache, sources = Cache(tmp_path), [Source(number) for number in range(4)]
     for age, source in enumerate(sources):
         cache.put(source.packed)
@@ -93,7 +93,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     assert names(cache) == {sources[0].packed.sha256, sources[3].packed.sha256}
 
 
-def test_what_is_mapped_is_not_deleted(tmp_path: Path) -> None:
+def test_a_mapped_file_is_not_deleted(tmp_path: Path) -> None:
     cache, sources = Cache(tmp_path, max_bytes=0), [Source(1), Source(2)]
     first = cache.open(sources[0].packed.sha256, sources[0].download)
     cache.open(sources[1].packed.sha256, sources[1].download)
@@ -118,7 +118,7 @@ sys.stdin.read()
 """
 
 
-def test_what_another_process_has_mapped_is_not_deleted(tmp_path: Path) -> None:
+def test_a_file_mapped_by_another_process_is_not_deleted(tmp_path: Path) -> None:
     cache, source = Cache(tmp_path), Source(1)
     cache.put(source.packed)
     command = [sys.executable, "-c", HOLDING, str(tmp_path), source.packed.sha256]
@@ -132,7 +132,7 @@ def test_what_another_process_has_mapped_is_not_deleted(tmp_path: Path) -> None:
     assert names(cache) == set()
 
 
-def test_what_a_killed_download_left_goes_after_a_day(tmp_path: Path) -> None:
+def test_files_of_a_killed_download_are_deleted_after_a_day(tmp_path: Path) -> None:
     cache = Cache(tmp_path, max_bytes=0)
     old, new = cache.partial_path("a"), cache.partial_path("a")
     for path in (old, new):
@@ -143,7 +143,7 @@ def test_what_a_killed_download_left_goes_after_a_day(tmp_path: Path) -> None:
     assert new.exists()
 
 
-def test_the_usual_folder_is_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_folder_is_the_cache_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert Cache().folder == Path("/somewhere/covey")
     monkeypatch.delenv("XDG_CACHE_HOME")

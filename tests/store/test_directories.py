@@ -1,4 +1,4 @@
-"""What a store asks of a file system, held by local and other ones."""
+"""The contract of storage backends, checked on local and remote file systems."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from covey.store.storage.location import open_storage
 
 
 class MovesOntoNothing:
-    """A file system that moves as HDFS does: not onto a file."""
+    """A file system that refuses to move a file onto another, as HDFS does."""
 
     def __init__(self) -> None:
         self._memory = fs._MockFileSystem()
@@ -41,7 +41,7 @@ def directory(
     if request.param == "object store":
         monkeypatch.setattr(arrow_fs, "_OBJECT_STORES", ("mock",))
         memory = fs._MockFileSystem()
-        for folder in ("a", "b"):  # which in an object store need not be made
+        for folder in ("a", "b"):  # folders that exist implicitly in an object store
             memory.create_dir(f"place/{folder}", recursive=True)
         return open_storage("place", memory)
     if request.param == "like HDFS":
@@ -53,7 +53,7 @@ def directory(
     return open_storage(tmp_path / "place")
 
 
-def test_what_is_put_is_there(directory: StorageBackend) -> None:
+def test_a_file_that_was_put_can_be_read_and_listed(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"12", memoryview(b"3")], "b/y": []})
     assert directory.read("a/x") == b"123"
     assert directory.read("b/y") == b""
@@ -73,7 +73,7 @@ def test_a_file_is_replaced(directory: StorageBackend) -> None:
     assert [file.name for file in directory.list("a")] == ["x"]
 
 
-def test_what_is_published_is_never_replaced(directory: StorageBackend) -> None:
+def test_a_published_file_is_never_replaced(directory: StorageBackend) -> None:
     directory.put_if_absent("a/1", b"first")
     with pytest.raises(StoreError, match="exists already"):
         directory.put_if_absent("a/1", b"second")
@@ -89,14 +89,14 @@ def test_a_local_file_is_adopted(directory: StorageBackend, tmp_path: Path) -> N
     assert (tmp_path / "made").exists() == (directory.local_path("a/x") is None)
 
 
-def test_a_download_is_the_file(directory: StorageBackend) -> None:
+def test_a_download_has_the_content_of_the_file(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"123"]})
     into = io.BytesIO()
     directory.download("a/x", into)
     assert into.getvalue() == b"123"
 
 
-def test_what_is_not_there(directory: StorageBackend) -> None:
+def test_missing_files_are_reported(directory: StorageBackend) -> None:
     assert directory.list("a") == []
     directory.delete("a/x")
     with pytest.raises(FileNotFoundError):
@@ -105,20 +105,20 @@ def test_what_is_not_there(directory: StorageBackend) -> None:
         directory.download("a/x", io.BytesIO())
 
 
-def test_a_listing_knows_sizes_and_times(directory: StorageBackend) -> None:
+def test_a_listing_has_sizes_and_times(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"123"]})
     (file,) = directory.list("a")
     assert file.size_bytes == 3
     assert abs(file.modified_at_s - time.time()) < 3600
 
 
-def test_what_is_deleted_is_gone(directory: StorageBackend) -> None:
+def test_a_deleted_file_is_not_listed(directory: StorageBackend) -> None:
     directory.put({"a/x": [b"123"]})
     directory.delete("a/x")
     assert directory.list("a") == []
 
 
-def test_local_files_are_mapped_in_place(tmp_path: Path) -> None:
+def test_local_files_have_a_local_path(tmp_path: Path) -> None:
     below = fs.SubTreeFileSystem(str(tmp_path / "below"), fs.LocalFileSystem())
     assert open_storage(tmp_path).local_path("a/x") == tmp_path / "a" / "x"
     assert open_storage("s", below).local_path("a/x") == tmp_path / "below" / "s" / "a" / "x"
@@ -127,12 +127,12 @@ def test_local_files_are_mapped_in_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["", "nosuch://x/y"])
-def test_a_place_that_cannot_be_is_refused(place: str) -> None:
+def test_an_invalid_location_is_refused(place: str) -> None:
     with pytest.raises(InvalidArgumentError, match=r"the location of a store|no file system"):
         open_storage(place)
 
 
-def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     def pieces() -> object:
         yield b"12"
         raise OSError("no space left")
@@ -142,30 +142,30 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert LocalBackend(tmp_path).list("a") == []
 
 
-def test_files_are_on_disk_before_they_are_seen(
+def test_files_are_synced_to_disk_before_they_become_visible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[str] = []
+    calls: list[str] = []
     sync, replace, link = os.fsync, os.replace, os.link
 
     def fsync(descriptor: int) -> None:
-        seen.append("sync " + Path(f"/proc/self/fd/{descriptor}").resolve().name.split(".")[0])
+        calls.append("sync " + Path(f"/proc/self/fd/{descriptor}").resolve().name.split(".")[0])
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(
-        os, "replace", lambda a, b: (seen.append(f"show {Path(b).name}"), replace(a, b))
+        os, "replace", lambda a, b: (calls.append(f"show {Path(b).name}"), replace(a, b))
     )
-    monkeypatch.setattr(os, "link", lambda a, b: (seen.append(f"show {Path(b).name}"), link(a, b)))
+    monkeypatch.setattr(os, "link", lambda a, b: (calls.append(f"show {Path(b).name}"), link(a, b)))
     (tmp_path / "a").mkdir()
     LocalBackend(tmp_path).put({"a/x": [b"1"], "a/y": [b"2"]})
     LocalBackend(tmp_path).put_if_absent("a/z", b"3")
-    assert seen == [
+    assert calls == [
         "sync x", "show x", "sync y", "show y", "sync a", "sync z", "show z", "sync a",
     ]  # fmt: skip
 
 
-def test_without_hard_links_nothing_is_replaced_either(
+def test_without_hard_links_nothing_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def link(old: object, new: object) -> None:
@@ -179,7 +179,7 @@ def test_without_hard_links_nothing_is_replaced_either(
     assert [file.name for file in LocalBackend(tmp_path).list("a")] == ["z"]
 
 
-def test_a_move_onto_a_file_is_fine_for_equal_content_only() -> None:
+def test_a_move_onto_a_file_succeeds_only_for_equal_content() -> None:
     memory = fs._MockFileSystem()
     directory = ArrowBackend(_Unmoving(memory), "place")
     memory.create_dir("place/a", recursive=True)
@@ -194,7 +194,7 @@ def test_a_move_onto_a_file_is_fine_for_equal_content_only() -> None:
 
 
 class _Unmoving:
-    """A file system that moves nothing onto a file, as HDFS does not."""
+    """A file system that moves no file onto another, as HDFS does not."""
 
     def __init__(self, below: fs.FileSystem) -> None:
         self._below = below

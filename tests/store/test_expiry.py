@@ -1,4 +1,4 @@
-"""What ended before a horizon: who is found, and what merges leave out."""
+"""Expiry: subscriptions that end before a horizon are found, and merges drop them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ TEXTS: dict[object, str] = {
     2: "x BETWEEN 3 AND 9",
     3: "x < 11",
     4: "x > 5",
-    5: "x < 3 OR x > 100",  # one region of two is over
-    6: "x < 3 OR x BETWEEN 7 AND 9",  # both are
+    5: "x < 3 OR x > 100",  # one of two regions has ended
+    6: "x < 3 OR x BETWEEN 7 AND 9",  # both regions have ended
     7: "x > 5 AND x < 5",  # has no region
     8: "x < 3 OR x IS NULL",
     9: "x IS NULL",
@@ -41,12 +41,12 @@ TEXTS: dict[object, str] = {
     12: "x IN (1, 10)",
     13: "x NOT IN (1, 2)",
 }
-OVER = [1, 2, 6, 11]  # of these nothing is 10 or more
+EXPIRED = [1, 2, 6, 11]  # nothing in these is 10 or more
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Two segments, each too full for the next change, that are to be merged."""
+    """Yield a store of two segments that are to be merged, and too full for the next change."""
     with Store.create(tmp_path / "store", SPACE, merge_policy=TINY) as store:
         for half in (0, 1):
             put = {id_: text for id_, text in TEXTS.items() if int(str(id_)) % 2 == half}
@@ -61,7 +61,7 @@ def ids(store: Store) -> list[object]:
     return sorted(snapshot.take_ids(snapshot.rows).to_pylist())
 
 
-def claimed(store: Store) -> MergeOperation:
+def claim_two_segments(store: Store) -> MergeOperation:
     merge = store._writer.claim_merge()
     assert merge is not None
     assert len(merge.segments) == 2
@@ -75,10 +75,10 @@ def finish(store: Store, merge: MergeOperation) -> None:
     store._writer.release_merge(merge)
 
 
-def test_who_has_ended_is_found(store: Store) -> None:
+def test_expired_subscriptions_are_found(store: Store) -> None:
     snapshot = store.snapshot()
     rows = snapshot.find_expired("x", 10)
-    assert sorted(snapshot.take_ids(rows).to_pylist()) == OVER
+    assert sorted(snapshot.take_ids(rows).to_pylist()) == EXPIRED
     assert rows.tolist() == sorted(rows.tolist())
     assert sorted(snapshot.take_ids(snapshot.find_expired("x", 11)).to_pylist()) == [
         1,
@@ -95,30 +95,30 @@ def test_who_has_ended_is_found(store: Store) -> None:
     ) == [1, 6, 11]
 
 
-def test_a_merge_leaves_out_what_has_ended(store: Store) -> None:
+def test_a_merge_drops_expired_subscriptions(store: Store) -> None:
     store.expire_before("x", 10)
     assert ids(store) == list(TEXTS)
     before = store.snapshot().manifest.version
     version = store.merge()
     assert version is not None
-    left = [id_ for id_ in TEXTS if id_ not in OVER]
-    assert ids(store) == left
-    assert sizes(version) == [(len(left), 0)]
-    assert version.segments[0].regions == len(left) - 1  # 7 has none
-    assert store.snapshot().find_rows(OVER).tolist() == [-1] * len(OVER)
-    assert (store.snapshot(before).find_rows(OVER) >= 0).all()
+    remaining = [id_ for id_ in TEXTS if id_ not in EXPIRED]
+    assert ids(store) == remaining
+    assert sizes(version) == [(len(remaining), 0)]
+    assert version.segments[0].regions == len(remaining) - 1  # 7 has no region
+    assert store.snapshot().find_rows(EXPIRED).tolist() == [-1] * len(EXPIRED)
+    assert (store.snapshot(before).find_rows(EXPIRED) >= 0).all()
 
 
-def test_a_region_goes_alone_where_another_is_left(store: Store) -> None:
+def test_an_expired_region_is_dropped_while_others_of_its_subscription_stay(store: Store) -> None:
     store.expire_before("x", 10)
     store.merge()
     snapshot = store.snapshot()
-    some, of = snapshot.take_regions(snapshot.find_rows([5]))
+    regions, of = snapshot.take_regions(snapshot.find_rows([5]))
     assert of.tolist() == [0]
-    assert some.constraints["x"].batch.lower.tolist() == [101]  # type: ignore[union-attr]
+    assert regions.constraints["x"].batch.lower.tolist() == [101]  # type: ignore[union-attr]
 
 
-def test_revisions_stay_with_those_who_stay(tmp_path: Path) -> None:
+def test_revisions_stay_with_their_subscriptions(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", SPACE, merge_policy=TINY) as store:
         for start in (0, 10):
             texts = [f"x < {i}" for i in range(start, start + 10)]
@@ -134,10 +134,10 @@ def test_revisions_stay_with_those_who_stay(tmp_path: Path) -> None:
         ]
 
 
-def test_changes_during_a_merge_that_forgets_are_kept(store: Store) -> None:
-    """Of what ended, one is put again, one is removed; of what stays, one of each as well."""
+def test_changes_during_an_expiring_merge_are_kept(store: Store) -> None:
+    """Of expired and of other subscriptions, one each is replaced and one each is removed."""
     store.expire_before("x", 10)
-    merge = claimed(store)
+    merge = claim_two_segments(store)
     store.apply(changes({1: "x > 0", 3: "x > 0"}, removed=[2, 4]))
     finish(store, merge)
     assert ids(store) == [1, 3, 5, 7, 8, 9, 10, 12, 13]
@@ -145,14 +145,14 @@ def test_changes_during_a_merge_that_forgets_are_kept(store: Store) -> None:
     assert sorted(snapshot.take_ids(snapshot.find_expired("x", 10)).to_pylist()) == []
 
 
-def test_a_merge_has_the_horizon_of_its_claim(store: Store) -> None:
-    merge = claimed(store)
+def test_a_merge_uses_the_horizon_of_its_claim(store: Store) -> None:
+    merge = claim_two_segments(store)
     store.expire_before("x", 10)
     finish(store, merge)
     assert ids(store) == list(TEXTS)
 
 
-def test_a_later_horizon_replaces_the_first(store: Store) -> None:
+def test_a_later_horizon_replaces_the_earlier_one(store: Store) -> None:
     store.expire_before("x", 10)
     store.expire_before("x", np.int64(4))
     store.merge()
@@ -162,7 +162,7 @@ def test_a_later_horizon_replaces_the_first(store: Store) -> None:
     assert not again._writer._horizons
 
 
-def test_a_merge_of_which_all_has_ended_leaves_nothing(tmp_path: Path) -> None:
+def test_a_merge_of_expired_subscriptions_only_leaves_no_segment(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", SPACE, merge_policy=TINY) as store:
         for start in (0, 10):
             store.apply(changes({i: f"x = {i}" for i in range(start, start + 9)}))
@@ -175,42 +175,42 @@ def test_a_merge_of_which_all_has_ended_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("horizon", [10, 1 << 62])
-def test_another_process_forgets_the_same(store: Store, horizon: int) -> None:
+def test_a_merge_in_another_process_drops_the_same(store: Store, horizon: int) -> None:
     store.expire_before("x", horizon)
-    merge = claimed(store)
-    ((_, right),) = merge_segments(merge)
+    merge = claim_two_segments(store)
+    ((_, expected),) = merge_segments(merge)
     process = MergeProcess()
     built = process.run(merge, store._writer.content_store)
     process.close()
     assert built
     store._writer.finish_merge(merge, built)
-    assert ids(store) == sorted(right.ids.to_arrow().to_pylist())
+    assert ids(store) == sorted(expected.ids.to_arrow().to_pylist())
 
 
-def test_a_merger_forgets(store: Store) -> None:
+def test_a_background_merger_drops_expired_subscriptions(store: Store) -> None:
     store.expire_before("x", 10)
     with BackgroundMerger(store, processes=1) as merging:
         wait_until(lambda: len(store.snapshot().live_segments) == 1)
         assert merging.last_error is None
-    assert ids(store) == [id_ for id_ in TEXTS if id_ not in OVER]
+    assert ids(store) == [id_ for id_ in TEXTS if id_ not in EXPIRED]
 
 
-def test_times_are_microseconds(tmp_path: Path) -> None:
+def test_horizons_of_timestamps_are_in_microseconds(tmp_path: Path) -> None:
     space = Space.from_types({"x": pa.int64(), "valid": pa.timestamp("us", tz="UTC")})
     parsed = Parser(space).parse(
         [f"x > 1 AND valid < TIMESTAMP '2026-01-0{day} 00:00:00Z'" for day in (1, 2, 3)]
     )
     with Store.create(tmp_path / "store", space, id_kind=IdKind.TEXT) as store:
         store.apply(Changes.upsert(["a", "b", "c"], parsed))
-        snapshot, second = store.snapshot(), 1_767_312_000_000_000  # the 2nd, midnight
+        snapshot, second = store.snapshot(), 1_767_312_000_000_000  # midnight of the 2nd
         found = [
             snapshot.take_ids(snapshot.find_expired("valid", second + n)).to_pylist()
             for n in (-1, 0)
         ]
-        assert [sorted(some) for some in found] == [["a"], ["a", "b"]]
+        assert [sorted(ids_) for ids_ in found] == [["a"], ["a", "b"]]
 
 
-def test_attributes_without_an_end_are_refused(tmp_path: Path) -> None:
+def test_attributes_other_than_64_bit_numbers_are_refused(tmp_path: Path) -> None:
     types = {"s": pa.string(), "tags": pa.list_(pa.string()), "d": pa.decimal128(38, 2)}
     with Store.create(tmp_path / "store", Space.from_types(types)) as store:
         for name in types:
@@ -226,21 +226,25 @@ TWO = Space.from_types({"x": pa.int32(), "y": pa.int32()})
 
 
 @given(st.data(), regions(TWO), st.integers(-5, 5), st.integers(-5, 5))
-def test_what_ended_is_what_lies_before_a_horizon(
-    data: st.DataObject, some: Regions, x: int, y: int
+def test_regions_before_a_horizon_are_dropped(
+    data: st.DataObject, drawn_regions: Regions, x: int, y: int
 ) -> None:
     count = data.draw(st.integers(1, 6))
-    owners = st.lists(st.integers(0, count - 1), min_size=len(some), max_size=len(some))
+    owners = st.lists(
+        st.integers(0, count - 1), min_size=len(drawn_regions), max_size=len(drawn_regions)
+    )
     of = np.array(data.draw(owners), np.int64)
     owned = SubscriptionBatch(
-        Ids.from_values(range(count), IdKind.NUMBER), some, of, np.arange(count)
+        Ids.from_values(range(count), IdKind.NUMBER), drawn_regions, of, np.arange(count)
     )
-    over = np.zeros(len(some), np.bool_)
+    over = np.zeros(len(drawn_regions), np.bool_)
     for name, before in (("x", x), ("y", y)):
-        everything = np.arange(len(some))
-        over |= covers(region_expired_before(TWO, name, before), 0 * everything, some, everything)
-    left = drop_expired(owned, {"x": x, "y": y})
+        everything = np.arange(len(drawn_regions))
+        over |= covers(
+            region_expired_before(TWO, name, before), 0 * everything, drawn_regions, everything
+        )
+    remaining = drop_expired(owned, {"x": x, "y": y})
     stay = [i for i in range(count) if i not in of or i in of[~over]]
-    assert left.ids.keys.tolist() == left.revisions.tolist() == stay
-    assert left.ids.keys[left.subscription_rows].tolist() == of[~over].tolist()
-    assert len(left.regions) == (~over).sum()
+    assert remaining.ids.keys.tolist() == remaining.revisions.tolist() == stay
+    assert remaining.ids.keys[remaining.subscription_rows].tolist() == of[~over].tolist()
+    assert len(remaining.regions) == (~over).sum()

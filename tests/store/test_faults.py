@@ -1,4 +1,4 @@
-"""Writers that are killed, bytes that change: nothing promised is lost, nothing wrong is told."""
+"""Killed writers lose no acknowledged change, and changed bytes cause no wrong answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from covey.testing.store_faults import flip_bytes, kill_writers
 
-# `KILLS=200 FLIPS=1000 python -m pytest tests/store/test_faults.py` looks longer.
+# For longer runs: `KILLS=200 FLIPS=1000 python -m pytest tests/store/test_faults.py`.
 KILLS = int(os.environ.get("KILLS", "10"))
 FLIPS = int(os.environ.get("FLIPS", "50"))
 

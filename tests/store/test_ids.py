@@ -1,4 +1,4 @@
-"""Ids are found by their keys, and told apart where keys are equal."""
+"""Ids are found by their keys, and distinguished if keys are equal."""
 
 from __future__ import annotations
 
@@ -21,34 +21,36 @@ def ordered(ids: Ids) -> Ids:
 
 @pytest.mark.parametrize("kind", list(IdKind))
 @given(data=st.data())
-def test_every_id_is_found_where_it_stands(kind: IdKind, data: st.DataObject) -> None:
-    one = NUMBERS if kind is IdKind.NUMBER else TEXTS
-    stored = ordered(Ids.from_values(data.draw(st.lists(one, unique=True)), kind))
-    asked = data.draw(st.lists(one))
-    there = stored.to_arrow().to_pylist()
-    rows = [there.index(id_) if id_ in there else -1 for id_ in asked]
-    assert stored.find_rows(Ids.from_values(asked, kind)).tolist() == rows
+def test_every_id_is_found_in_its_row(kind: IdKind, data: st.DataObject) -> None:
+    id_strategy = NUMBERS if kind is IdKind.NUMBER else TEXTS
+    stored = ordered(Ids.from_values(data.draw(st.lists(id_strategy, unique=True)), kind))
+    queried_ids = data.draw(st.lists(id_strategy))
+    stored_ids = stored.to_arrow().to_pylist()
+    rows = [stored_ids.index(id_) if id_ in stored_ids else -1 for id_ in queried_ids]
+    assert stored.find_rows(Ids.from_values(queried_ids, kind)).tolist() == rows
 
 
 @pytest.mark.parametrize("kind", list(IdKind))
 @given(data=st.data())
-def test_ids_come_back_from_their_arrays(kind: IdKind, data: st.DataObject) -> None:
-    one = NUMBERS if kind is IdKind.NUMBER else TEXTS
-    ids = Ids.from_values(data.draw(st.lists(one)), kind)
+def test_ids_are_restored_from_their_arrays(kind: IdKind, data: st.DataObject) -> None:
+    id_strategy = NUMBERS if kind is IdKind.NUMBER else TEXTS
+    ids = Ids.from_values(data.draw(st.lists(id_strategy)), kind)
     again = Ids.from_arrays(ids.to_arrays())
     assert again.to_arrow().equals(ids.to_arrow())
     assert again.keys.tolist() == ids.keys.tolist()
 
 
-def test_texts_with_one_key_are_told_apart() -> None:
+def test_texts_with_equal_keys_are_distinguished() -> None:
     texts = pa.array(["a", "b", "c", "d"], pa.large_string())
     stored = Ids(np.array([1, 7, 7, 7]), texts)
-    asked = Ids(np.array([7, 7, 7, 1, 7]), pa.array(["d", "x", "b", "a", "c"], pa.large_string()))
-    assert stored.find_rows(asked).tolist() == [3, -1, 1, 0, 2]
+    queried_ids = Ids(
+        np.array([7, 7, 7, 1, 7]), pa.array(["d", "x", "b", "a", "c"], pa.large_string())
+    )
+    assert stored.find_rows(queried_ids).tolist() == [3, -1, 1, 0, 2]
 
 
-def test_the_key_of_a_text_never_changes() -> None:
-    """Stored keys must be found by later versions of covey."""
+def test_the_key_of_a_text_is_stable() -> None:
+    """Later versions of covey must find stored keys."""
     assert Ids.from_values(["alert-7", ""], IdKind.TEXT).keys.tolist() == [
         -4754118701363766242,
         -5426141060434712860,
@@ -58,7 +60,7 @@ def test_the_key_of_a_text_never_changes() -> None:
 @pytest.mark.parametrize(
     "ids", [pa.array([3, 1], pa.int8()), [3, 1], np.array([3, 1]), pa.chunked_array([[3], [1]])]
 )
-def test_numbers_may_come_as_any_integers(ids: object) -> None:
+def test_number_ids_are_accepted_from_any_integer_container(ids: object) -> None:
     assert Ids.from_values(ids, IdKind.NUMBER).to_arrow().equals(pa.array([3, 1]))
 
 
@@ -66,7 +68,7 @@ def test_numbers_may_come_as_any_integers(ids: object) -> None:
     "ids", [pa.array(["a", "b"]), ["a", "b"], pa.array(["a", "b"]).dictionary_encode(),
             pa.array(["x", "a", "b"], pa.large_string())[1:]]
 )  # fmt: skip
-def test_texts_may_come_as_any_text(ids: object) -> None:
+def test_text_ids_are_accepted_from_any_text_container(ids: object) -> None:
     found = Ids.from_values(ids, IdKind.TEXT)
     assert Ids.from_arrays(found.to_arrays()).to_arrow().to_pylist() == ["a", "b"]
 
@@ -79,7 +81,7 @@ def test_texts_may_come_as_any_text(ids: object) -> None:
         ([7, "a"], IdKind.TEXT), (7, IdKind.TEXT),
     ],
 )  # fmt: skip
-def test_other_ids_are_refused(ids: object, kind: IdKind) -> None:
+def test_ids_of_another_type_are_refused(ids: object, kind: IdKind) -> None:
     with pytest.raises(InvalidArgumentError, match=r"the ids of this store must be|ids are null"):
         Ids.from_values(ids, kind)
 

@@ -1,4 +1,4 @@
-"""Segments that many processes prepare and one version takes; versions copied between stores."""
+"""Segments that many processes stage and one version commits, and copies of versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from covey.errors import StoreError
 from covey.store import IdKind, StagedSegment, Store, copy_version
 from covey.store.merge.operation import write_merged
 from covey.store.storage.content_store import FILES_FOLDER
-from tests.store.simple import SPACE, TINY, changes, matched, sizes
+from tests.store.simple import SPACE, TINY, changes, match_values, sizes
 
 
 @pytest.fixture
@@ -18,93 +18,93 @@ def store(tmp_path: Path) -> Store:
     return Store.create(tmp_path / "store", SPACE)
 
 
-def test_what_is_prepared_counts_when_it_is_loaded(store: Store, tmp_path: Path) -> None:
+def test_staged_segments_count_after_their_commit(store: Store, tmp_path: Path) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2", 3: "x > 3"}))
     other = Store.open(tmp_path / "store")  # needs no lock
     parts = [other.stage(changes({2: "x = 0"})), other.stage(changes({7: "x < 0 OR x > 8"}))]
-    gone = other.stage(changes({3: "false"}))
+    removed_part = other.stage(changes({3: "false"}))
     assert other.stage(changes({}, removed=[1])) is None
     put = [part for part in parts if part is not None]
-    assert gone is not None
+    assert removed_part is not None
     assert [part.subscriptions for part in put] == [1, 1]
-    assert matched(store.snapshot(), 9) == [(0, 1), (0, 2), (0, 3)]
-    version = store.commit_staged(put, [gone])
+    assert match_values(store.snapshot(), 9) == [(0, 1), (0, 2), (0, 3)]
+    version = store.commit_staged(put, [removed_part])
     assert version.version == 2
-    assert matched(store.snapshot(), 9, 0, -1) == [(0, 1), (0, 7), (1, 2), (2, 7)]
+    assert match_values(store.snapshot(), 9, 0, -1) == [(0, 1), (0, 7), (1, 2), (2, 7)]
 
 
-def test_loading_makes_one_segment_and_leaves_no_file_behind(store: Store, tmp_path: Path) -> None:
+def test_a_commit_makes_one_segment_and_leaves_no_other_file(store: Store, tmp_path: Path) -> None:
     put = [store.stage(changes({i: f"x = {i}"})) for i in range(5)]
     version = store.commit_staged([part for part in put if part is not None])
     assert sizes(version) == [(5, 0)]
     assert {file.name for file in (tmp_path / "store" / FILES_FOLDER).iterdir()} == version.files
 
 
-def test_a_repeated_attempt_finds_what_the_first_has_done(store: Store) -> None:
+def test_a_repeated_attempt_returns_the_version_of_the_first(store: Store) -> None:
     part = store.stage(changes({1: "x > 1"}))
     assert part is not None
     first = store.commit_staged([part], label="fit 1")
     store.apply(changes({2: "x > 2"}))
-    again = store.commit_staged([part], label="fit 1")  # its file is gone, and that is no matter
+    again = store.commit_staged([part], label="fit 1")  # its file is deleted, which does not matter
     assert again == first
     assert store.versions == [0, 1, 2]
     with pytest.raises(StoreError, match="does not exist"):
         store.commit_staged([part], label="fit 2")
 
 
-def prepared(store: Store, *put: dict[object, str]) -> list[StagedSegment]:
+def stage_each(store: Store, *put: dict[object, str]) -> list[StagedSegment]:
     parts = [store.stage(changes(each)) for each in put]
     return [part for part in parts if part is not None]
 
 
-def test_replacing_leaves_only_what_is_put(store: Store, tmp_path: Path) -> None:
+def test_overwriting_leaves_only_the_new_subscriptions(store: Store, tmp_path: Path) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2"}))
-    version = store.overwrite(prepared(store, {2: "x = 0"}, {3: "x > 3"}), label="all")
+    version = store.overwrite(stage_each(store, {2: "x = 0"}, {3: "x > 3"}), label="all")
     assert (version.version, sizes(version)) == (2, [(1, 0), (1, 0)])
-    assert matched(store.snapshot(), 9, 0) == [(0, 3), (1, 2)]
+    assert match_values(store.snapshot(), 9, 0) == [(0, 3), (1, 2)]
     assert store.snapshot().find_rows([1]).tolist() == [-1]
-    assert matched(store.snapshot(1), 9) == [(0, 1), (0, 2)]
+    assert match_values(store.snapshot(1), 9) == [(0, 1), (0, 2)]
     store.apply(changes({1: "x = 9"}))
     store.close()
     again = Store.open(tmp_path / "store")
     assert again.overwrite([], label="all") == version  # a repeated attempt
-    assert matched(again.snapshot(), 9, 0) == [(0, 1), (0, 3), (1, 2)]
+    assert match_values(again.snapshot(), 9, 0) == [(0, 1), (0, 3), (1, 2)]
 
 
-def test_replacing_by_nothing_leaves_nothing(store: Store) -> None:
+def test_overwriting_with_nothing_leaves_an_empty_version(store: Store) -> None:
     before = store.apply(changes({1: "x > 1"}))
     version = store.overwrite([])
     assert (version.version, version.subscriptions, version.segments) == (2, 0, ())
-    assert store.overwrite([]) == version  # nothing is different
-    assert matched(store.snapshot(before.version), 9) == [(0, 1)]
+    assert store.overwrite([]) == version  # no difference, so no new version
+    assert match_values(store.snapshot(before.version), 9) == [(0, 1)]
 
 
-def test_a_store_of_which_all_is_replaced_is_the_same_store(tmp_path: Path) -> None:
+def test_overwriting_keeps_the_identity_of_a_store(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", SPACE, id_kind=IdKind.TEXT) as store:
         base = store.apply(changes({"a": "abs(x) > 1"}))
         store.apply(changes({"b": "x > 2"}))
-        version = store.overwrite(prepared(store, {"c": "x = 0"}))
+        version = store.overwrite(stage_each(store, {"c": "x = 0"}))
         assert version.id_kind is IdKind.TEXT
-        assert version.space == base.space.without_derived  # nothing constrains abs(x) any more
-        assert matched(store.snapshot(), 0, 9) == [(0, "c")]
+        assert version.space == base.space.without_derived  # no region constrains abs(x) any more
+        assert match_values(store.snapshot(), 0, 9) == [(0, "c")]
 
 
-def test_a_merge_brings_nothing_back_into_what_was_replaced(tmp_path: Path) -> None:
+def test_a_merge_restores_nothing_into_an_overwritten_store(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "store", SPACE, merge_policy=TINY)
     for i in range(12):
         store.apply(changes({i: "x > 1"}))
     merge = store._writer.claim_merge()
     assert merge is not None
-    store.overwrite(prepared(store, {3: "x = 0"}))
+    store.overwrite(stage_each(store, {3: "x = 0"}))
     built = write_merged(merge, store._writer.content_store)
     assert built
     version = store._writer.finish_merge(merge, built)
     assert sizes(version) == [(1, 0)]
-    assert matched(store.snapshot(), 9, 0) == [(1, 3)]
+    assert match_values(store.snapshot(), 9, 0) == [(1, 3)]
 
 
 def test_merging_keeps_the_label(store: Store) -> None:
-    """So a repeated attempt gives the merged version."""
+    """A repeated attempt therefore returns the merged version."""
     for n in range(2):
         part = store.stage(changes({9_000 * n + i: f"x = {i}" for i in range(9_000)}))
         assert part is not None
@@ -116,7 +116,9 @@ def test_merging_keeps_the_label(store: Store) -> None:
     assert store.commit_staged([part], label="fit 1") == merged
 
 
-def test_a_version_is_copied_as_the_next_of_another_store(store: Store, tmp_path: Path) -> None:
+def test_a_version_is_copied_as_the_next_version_of_another_store(
+    store: Store, tmp_path: Path
+) -> None:
     store.apply(changes({1: "x > 1", 2: "x > 2"}))
     version = store.apply(changes({}, removed=[2]))
     target = tmp_path / "elsewhere" / "copy"
@@ -126,19 +128,21 @@ def test_a_version_is_copied_as_the_next_of_another_store(store: Store, tmp_path
     store.close()
     copy = Store.open(target)
     assert copy.versions == [0, 1]
-    assert matched(copy.snapshot(0), 5) == [(0, 1)]
-    assert matched(copy.snapshot(1), 5) == [(0, 1), (0, 2)]
+    assert match_values(copy.snapshot(0), 5) == [(0, 1)]
+    assert match_values(copy.snapshot(1), 5) == [(0, 1), (0, 2)]
     assert [file.name for file in (target / FILES_FOLDER).iterdir() if "partial" in file.name] == []
 
 
-def test_notifications_are_the_same_with_and_without_a_table_of_ids(store: Store) -> None:
-    """One segment of single regions is answered from ids by place, anything else is not."""
-    wanted = {i: f"x BETWEEN {i} AND {i + 40}" for i in range(100)}
-    store.apply(changes(wanted))
-    alone = matched(store.snapshot(), *range(-5, 150, 5))
+def test_ids_from_the_index_equal_ids_of_rows(store: Store) -> None:
+    """Only for one segment without tombstones does the index return ids directly."""
+    predicates = {i: f"x BETWEEN {i} AND {i + 40}" for i in range(100)}
+    store.apply(changes(predicates))
+    alone = match_values(store.snapshot(), *range(-5, 150, 5))
     assert alone == [
         (row, i) for row, x in enumerate(range(-5, 150, 5)) for i in range(100) if i <= x <= i + 40
     ]
     store.apply(changes({500: "x = -100"}))
     store.apply(changes({}, removed=[500, 3]))
-    assert matched(store.snapshot(), *range(-5, 150, 5)) == [pair for pair in alone if pair[1] != 3]
+    assert match_values(store.snapshot(), *range(-5, 150, 5)) == [
+        pair for pair in alone if pair[1] != 3
+    ]

@@ -1,4 +1,4 @@
-"""A version's file is read whole and right, or not at all."""
+"""A manifest is read completely and correctly, or refused."""
 
 from __future__ import annotations
 
@@ -33,33 +33,35 @@ def version(number: int) -> Manifest:
     return Manifest(number, 1_700_000_000_000, SPACE, IdKind.TEXT, (ENTRY,), "cd" * 32)
 
 
-def test_a_version_comes_back() -> None:
+def test_a_manifest_is_restored() -> None:
     assert Manifest.from_bytes(version(7).to_bytes()) == version(7)
 
 
-def test_a_version_knows_its_files_and_what_counts() -> None:
+def test_a_manifest_knows_its_files_and_its_live_subscriptions() -> None:
     assert version(7).files == {"ab" * 32, "cd" * 32}
     assert version(7).subscriptions == 7
 
 
 def test_every_changed_byte_is_noticed() -> None:
     content = version(7).to_bytes()
-    for at in range(len(content)):
+    for position in range(len(content)):
         for change in (1, 32):
             with pytest.raises(StoreError, match="truncated or damaged"):
                 Manifest.from_bytes(
-                    content[:at] + bytes([content[at] ^ change]) + content[at + 1 :]
+                    content[:position]
+                    + bytes([content[position] ^ change])
+                    + content[position + 1 :]
                 )
 
 
-def test_every_cut_and_every_addition_is_noticed() -> None:
+def test_every_truncation_and_every_addition_is_noticed() -> None:
     content = version(7).to_bytes()
     for wrong in [content[:size] for size in range(len(content))] + [content + b" "]:
         with pytest.raises(StoreError, match="truncated or damaged"):
             Manifest.from_bytes(wrong)
 
 
-def test_the_newest_version_is_the_one_with_the_highest_number(tmp_path: Path) -> None:
+def test_the_newest_version_has_the_highest_number(tmp_path: Path) -> None:
     directory = LocalBackend(tmp_path)
     for number in (0, 9, 10, 2):
         directory.put_if_absent(manifest_name(number), version(number).to_bytes())
@@ -67,14 +69,14 @@ def test_the_newest_version_is_the_one_with_the_highest_number(tmp_path: Path) -
     assert read_newest_manifest(directory).version == 10
 
 
-def test_what_a_killed_writer_left_is_not_seen(tmp_path: Path) -> None:
+def test_a_partial_file_of_a_killed_writer_is_ignored(tmp_path: Path) -> None:
     directory = LocalBackend(tmp_path)
     directory.put_if_absent(manifest_name(1), version(1).to_bytes())
     (tmp_path / partial_name(manifest_name(2))).write_bytes(version(2).to_bytes()[:50])
     assert read_newest_manifest(directory).version == 1
 
 
-def test_a_damaged_newest_version_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_damaged_newest_version_raises_an_error(tmp_path: Path) -> None:
     directory = LocalBackend(tmp_path)
     directory.put_if_absent(manifest_name(1), version(1).to_bytes())
     directory.put_if_absent(manifest_name(2), version(2).to_bytes()[:50])
@@ -89,7 +91,7 @@ def test_a_version_under_another_name_is_refused(tmp_path: Path) -> None:
         read_manifest(directory, 3)
 
 
-def test_a_version_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_versions_and_stores_are_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no version 3"):
         read_manifest(LocalBackend(tmp_path), 3)
     with pytest.raises(StoreError, match="there is no store at"):
@@ -115,7 +117,7 @@ def test_a_version_of_a_later_format_is_refused(monkeypatch: pytest.MonkeyPatch)
         ("space", {"columns": [{"name": 1}]}), ("format", None), ("format", 99),
     ],
 )  # fmt: skip
-def test_a_forged_version_is_refused_though_its_checksum_fits(name: str, value: object) -> None:
+def test_a_forged_manifest_with_a_valid_checksum_is_refused(name: str, value: object) -> None:
     content = version(7).to_bytes()
     body = json.loads(content)["version"]
     forged = json.dumps({**body, name: value}, sort_keys=True).encode()
@@ -125,16 +127,16 @@ def test_a_forged_version_is_refused_though_its_checksum_fits(name: str, value: 
 
 
 @pytest.mark.parametrize("body", [b"5", b"[]", b"null", b"{}", b'"x"', b"[" * 100_000, b"\xff"])
-def test_what_is_no_version_at_all_is_refused(body: bytes) -> None:
+def test_json_that_is_no_manifest_is_refused(body: bytes) -> None:
     checksum = hashlib.sha256(body).hexdigest()
     with pytest.raises(StoreError):
         Manifest.from_bytes(b'{"version":' + body + f',"sha256":"{checksum}"}}\n'.encode())
 
 
-def test_a_file_is_no_store(tmp_path: Path) -> None:
+def test_a_file_is_refused_as_a_store(tmp_path: Path) -> None:
     (tmp_path / "alerts").write_text("id,predicate")
-    for place in (tmp_path / "alerts", tmp_path / "alerts" / "below"):
+    for location in (tmp_path / "alerts", tmp_path / "alerts" / "below"):
         with pytest.raises(StoreError, match="is not a folder: it is a file, or its parent is"):
-            Store.open(place)
+            Store.open(location)
         with pytest.raises(StoreError, match="is not a folder: it is a file, or its parent is"):
-            Store.create(place, SPACE)
+            Store.create(location, SPACE)

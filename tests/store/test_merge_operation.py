@@ -1,4 +1,4 @@
-"""Merging changes no answer, whatever else changes meanwhile."""
+"""Merging changes no answer, even if other changes are made in between."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from covey.store.merge.operation import MergedSegment, MergeOperation, write_mer
 from covey.store.merge.process import MergeProcess
 from covey.store.storage.backend import PARTIAL_SUFFIX
 from covey.store.storage.content_store import ContentStore
-from tests.store.simple import SPACE, TINY, changes, matched, sizes
+from tests.store.simple import SPACE, TINY, changes, match_values, sizes
 
 EVENTS = (-3, 2, 5, 50)
 
 
-def filled(store: Store) -> Store:
-    """A store with several segments and tombstones in them."""
+def fill(store: Store) -> Store:
+    """Fill a store with several segments that have tombstones, and return it."""
     for i in range(12):
         store.apply(changes({i: f"x > {i}", 100 + i: f"x < {i} OR x = 50"}, removed=[i - 3]))
     return store
@@ -30,20 +30,20 @@ def filled(store: Store) -> Store:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return filled(Store.create(tmp_path / "store", SPACE, merge_policy=TINY))
+    return fill(Store.create(tmp_path / "store", SPACE, merge_policy=TINY))
 
 
 def test_merging_changes_no_answer(store: Store) -> None:
-    before = matched(store.snapshot(), *EVENTS)
+    before = match_values(store.snapshot(), *EVENTS)
     many = len(store.snapshot().live_segments)
     while store.merge():
-        assert matched(store.snapshot(), *EVENTS) == before
+        assert match_values(store.snapshot(), *EVENTS) == before
     assert len(store.snapshot().live_segments) < many
     assert store.snapshot().manifest.subscriptions == 15
     assert store._writer.claim_merge() is None
 
 
-def test_what_is_merged_has_no_tombstones_left(store: Store) -> None:
+def test_merged_segments_have_no_tombstones(store: Store) -> None:
     while store.merge():
         pass
     assert all(dead == 0 for _, dead in sizes(store.snapshot().manifest)[:-1])
@@ -56,26 +56,26 @@ def test_changes_during_a_merge_are_kept(store: Store) -> None:
     inside, other = (part.take_live().ids.to_arrow()[0].as_py() for part in merge.segments[:2])
     store.apply(changes({inside: "x = -3", 500: "x = 2"}, removed=[other]))
     finish(store, merge)
-    found = matched(store.snapshot(), *EVENTS)
+    found = match_values(store.snapshot(), *EVENTS)
     assert [row for row, id_ in found if id_ == inside] == [0]
     assert [row for row, id_ in found if id_ == 500] == [1]
     assert other not in {id_ for _, id_ in found}
     assert len(store.snapshot()) == before
 
 
-def test_an_input_that_died_as_a_whole_during_a_merge_stays_dead(store: Store) -> None:
+def test_an_input_removed_completely_during_a_merge_stays_removed(store: Store) -> None:
     merge = store._writer.claim_merge()
     assert merge is not None
-    gone = [
+    removed_ids = [
         id_ for part in merge.segments[:2] for id_ in part.subscriptions.ids.to_arrow().to_pylist()
     ]
-    store.apply(Changes.remove(gone))
-    right = matched(store.snapshot(), *EVENTS)
+    store.apply(Changes.remove(removed_ids))
+    expected = match_values(store.snapshot(), *EVENTS)
     finish(store, merge)
-    assert matched(store.snapshot(), *EVENTS) == right
+    assert match_values(store.snapshot(), *EVENTS) == expected
 
 
-def test_a_merge_of_which_nothing_is_left_leaves_nothing(store: Store) -> None:
+def test_a_merge_of_removed_subscriptions_leaves_no_segment(store: Store) -> None:
     merge = store._writer.claim_merge()
     assert merge is not None
     store.apply(Changes.remove(list(range(200))))
@@ -83,8 +83,10 @@ def test_a_merge_of_which_nothing_is_left_leaves_nothing(store: Store) -> None:
     assert store.snapshot().manifest.segments == ()
 
 
-def test_a_segment_made_anew_is_not_taken_for_the_one_that_is_merged(tmp_path: Path) -> None:
-    """Equal content under an equal name would lose what was dead when the merge was claimed."""
+def test_a_segment_rewritten_with_equal_content_is_not_mistaken_for_a_merge_input(
+    tmp_path: Path,
+) -> None:
+    """Equal files with equal names would lose the tombstones from the time of the claim."""
     store = Store.create(tmp_path / "store", SPACE, merge_policy=TINY)
     first = {i: f"x > {i}" for i in range(6)}
     store.apply(changes(first))
@@ -94,10 +96,10 @@ def test_a_segment_made_anew_is_not_taken_for_the_one_that_is_merged(tmp_path: P
     store.apply(Changes.remove(list(range(6))))
     store.apply(changes(first))
     finish(store, merge)
-    assert [id_ for _, id_ in matched(store.snapshot(), 50)] == list(first)
+    assert [id_ for _, id_ in match_values(store.snapshot(), 50)] == list(first)
 
 
-def test_what_one_merge_has_no_other_gets(store: Store) -> None:
+def test_two_merges_never_share_a_segment(store: Store) -> None:
     first = store._writer.claim_merge()
     assert first is not None
     for i in range(20, 32):
@@ -105,14 +107,14 @@ def test_what_one_merge_has_no_other_gets(store: Store) -> None:
     second = store._writer.claim_merge()
     assert second is not None
     assert not first.files & second.files
-    right = matched(store.snapshot(), *EVENTS)
+    expected = match_values(store.snapshot(), *EVENTS)
     finish(store, second)
     finish(store, first)
-    assert matched(store.snapshot(), *EVENTS) == right
+    assert match_values(store.snapshot(), *EVENTS) == expected
 
 
 def finish(store: Store, merge: MergeOperation) -> None:
-    """What `Store.merge_pairwise` does after its claim."""
+    """Finish a merge as `Store.merge` does after its claim."""
     built = write_merged(merge, store._writer.content_store)
     assert built
     store._writer.finish_merge(merge, built)
@@ -127,22 +129,24 @@ def process() -> Iterator[MergeProcess]:
 
 
 @pytest.mark.parametrize("place", ["local", "elsewhere"])
-def test_another_process_merges_the_same(place: str, process: MergeProcess, tmp_path: Path) -> None:
+def test_a_merge_in_another_process_is_the_same(
+    place: str, process: MergeProcess, tmp_path: Path
+) -> None:
     filesystem = None if place == "local" else fs._MockFileSystem()
     name = str(tmp_path / "store") if place == "local" else "store"
     cache = Cache(tmp_path / "cache")
-    store = filled(Store.create(name, SPACE, filesystem=filesystem, cache=cache, merge_policy=TINY))
-    right = matched(store.snapshot(), *EVENTS)
+    store = fill(Store.create(name, SPACE, filesystem=filesystem, cache=cache, merge_policy=TINY))
+    expected = match_values(store.snapshot(), *EVENTS)
     merge = store._writer.claim_merge()
     assert merge is not None
     built = process.run(merge, store._writer.content_store)
     version = store._writer.finish_merge(merge, built)
     assert [one.file for one in built if one.file in version.files]
-    assert matched(store.snapshot(), *EVENTS) == right
+    assert match_values(store.snapshot(), *EVENTS) == expected
     assert not list(tmp_path.rglob(f"*{PARTIAL_SUFFIX}"))
 
 
-def test_a_failure_in_the_other_process_is_told(
+def test_a_failure_in_the_merge_process_is_reported(
     process: MergeProcess, store: Store, tmp_path: Path
 ) -> None:
     merge = store._writer.claim_merge()
@@ -152,7 +156,7 @@ def test_a_failure_in_the_other_process_is_told(
         process.run(merge, store._writer.content_store)
 
 
-def test_a_process_that_dies_is_a_store_error(store: Store) -> None:
+def test_a_killed_merge_process_raises_a_store_error(store: Store) -> None:
     process = MergeProcess()
     merge = store._writer.claim_merge()
     assert merge is not None
@@ -162,7 +166,7 @@ def test_a_process_that_dies_is_a_store_error(store: Store) -> None:
     process.close()
 
 
-def test_a_merger_merges_while_changes_go_on(tmp_path: Path) -> None:
+def test_a_background_merger_merges_during_changes(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", SPACE, merge_policy=TINY) as store:
         with BackgroundMerger(store, processes=1) as merging:
             model: dict[object, str] = {}
@@ -175,17 +179,17 @@ def test_a_merger_merges_while_changes_go_on(tmp_path: Path) -> None:
             assert merging.last_error is None
         other = Store.create(tmp_path / "other", SPACE)
         other.apply(changes(model))
-        assert matched(store.snapshot(), *EVENTS) == matched(other.snapshot(), *EVENTS)
+        assert match_values(store.snapshot(), *EVENTS) == match_values(other.snapshot(), *EVENTS)
 
 
-def test_a_merge_that_fails_is_tried_again(
+def test_a_failed_merge_is_retried(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(background, "_RETRY_SECONDS", 0.01)
     failures = [StoreError("no luck")]
 
     class Unlucky:
-        """Merges in this process, after it failed once."""
+        """A merge process that fails once, and then merges in this process."""
 
         def run(self, merge: MergeOperation, files: ContentStore) -> list[MergedSegment]:
             if failures:
@@ -206,5 +210,5 @@ def test_a_merge_that_fails_is_tried_again(
 def wait_until(holds: Callable[[], bool], seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < end, "it does not happen"
+        assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(0.02)

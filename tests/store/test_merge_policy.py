@@ -1,4 +1,4 @@
-"""The plan of merges, on sizes alone."""
+"""The merge policy, on sizes alone."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def test_levels_grow_by_the_factor(regions: int, level: int) -> None:
     ("sizes", "plan"),
     [
         ([], ()),
-        ([700, 70, 9], ()),  # one to a level, and the last is the writer's
-        ([700, 70, 10, 9], ()),  # the first full one waits for a second
-        ([700, 70, 10, 10, 9], (1, 2, 3)),  # 90 are more than their level takes: the next joins
+        ([700, 70, 9], ()),  # one segment per level, and the last is rewritten by the writer
+        ([700, 70, 10, 9], ()),  # the first segment that fills a level waits for a second
+        ([700, 70, 10, 10, 9], (1, 2, 3)),  # 90 regions exceed their level, so the next one joins
         ([700, 40, 10, 10, 9], (1, 2, 3)),
         ([700, 10, 10, 9], (1, 2)),
         ([700, 630, 75, 70, 5], (0, 1, 2, 3)),
-        ([4, 700], ()),  # a large batch came last, so nothing here is the writer's
+        ([4, 700], ()),  # a large batch came last, so the writer rewrites nothing
         ([700, 4, 800], (0, 1, 2)),
     ],
 )
-def test_a_level_holds_one_segment(sizes: list[int], plan: tuple[int, ...]) -> None:
+def test_a_level_has_one_segment(sizes: list[int], plan: tuple[int, ...]) -> None:
     assert TIERS.find_merge([SegmentSize(size) for size in sizes]) == plan
 
 
-def test_what_is_dead_for_a_quarter_is_rewritten_with_all_that_is_smaller() -> None:
+def test_a_segment_with_a_quarter_dead_rows_is_merged_with_smaller_ones() -> None:
     assert TIERS.find_merge(
         [SegmentSize(5000), SegmentSize(600, 0.3), SegmentSize(50), SegmentSize(5)]
     ) == (1, 2)
@@ -66,7 +66,7 @@ def test_only_live_regions_count() -> None:
 
 
 @given(SIZES)
-def test_merging_comes_to_an_end_with_one_segment_a_level(sizes: list[SegmentSize]) -> None:
+def test_merging_ends_with_one_segment_per_level(sizes: list[SegmentSize]) -> None:
     for _ in range(100):
         plan = TIERS.find_merge(sizes)
         if not plan:
@@ -85,8 +85,8 @@ def test_merging_comes_to_an_end_with_one_segment_a_level(sizes: list[SegmentSiz
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_changes_are_rewritten_seldom_and_segments_stay_few(replaced: bool) -> None:
-    """Batches of 10 on 100,000, with sizes a hundred times smaller than the usual ones."""
-    tiers, total, rewritten, most = (
+    """Batches of 10 change 100,000 subscriptions, with levels 100 times smaller than usual."""
+    tiers, total, rewritten, max_segments = (
         TieredMergePolicy(min_level_regions=82, level_factor=8),
         100_000,
         0,
@@ -94,7 +94,7 @@ def test_changes_are_rewritten_seldom_and_segments_stay_few(replaced: bool) -> N
     )
     sizes = [SegmentSize(total)]
     for _ in range(20_000):
-        if replaced:  # ids at random: the dead are where the subscriptions are
+        if replaced:  # ids are drawn at random: dead rows are spread like the subscriptions
             live = sum(size.live_regions for size in sizes)
             sizes = [_with_dead(size, 10 * size.live_regions / live) for size in sizes]
         if tiers.should_rewrite_last(sizes[-1], 10):
@@ -107,8 +107,8 @@ def test_changes_are_rewritten_seldom_and_segments_stay_few(replaced: bool) -> N
             rewritten += merged.regions
             sizes = [size for i, size in enumerate(sizes) if i not in plan]
             sizes.insert(plan[0], merged)
-        most = max(most, len(sizes))
-    assert most <= ceil(log(total / 82, 8)) + 3
+        max_segments = max(max_segments, len(sizes))
+    assert max_segments <= ceil(log(total / 82, 8)) + 3
     assert rewritten / 200_000 < 25
 
 
@@ -119,6 +119,6 @@ def _with_dead(size: SegmentSize, more: float) -> SegmentSize:
 @pytest.mark.parametrize(
     "wrong", [{"min_level_regions": 0}, {"level_factor": 1}, {"max_dead_share": 0.0}]
 )
-def test_tiers_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_merge_policies_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError, match="a merge policy needs"):
         TieredMergePolicy(**wrong)

@@ -1,4 +1,4 @@
-"""A store beside a dictionary and a scan: whatever is done to it, its answers are the same."""
+"""A store, compared with a dictionary and a scan: after any operation its answers are the same."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ IDS = st.integers(0, 9)
 
 
 class StoreBesideModel(RuleBasedStateMachine):
-    """Ids, their regions and revisions, and what was there in each version."""
+    """A store, its subscriptions in a dictionary, and a copy of that for each version."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.without_sync = patch("os.fsync")  # what is synced when is tested elsewhere
+        self.without_sync = patch("os.fsync")  # `test_directories.py` tests the order of syncs
         self.without_sync.start()
         self.model: Model = {}
         self.versions: dict[int, Model] = {0: {}}
@@ -50,27 +50,29 @@ class StoreBesideModel(RuleBasedStateMachine):
 
     @rule(data=st.data(), ids=st.lists(IDS, unique=True, max_size=6), cut=st.integers(0, 6))
     def change(self, data: st.DataObject, ids: list[int], cut: int) -> None:
-        """Puts some ids, with any number of regions each, and removes others."""
+        """Upsert some ids, with any number of regions each, and remove others."""
         names = [self.name(id_) for id_ in ids]
         put, removed = names[:cut], names[cut:]
-        some = data.draw(regions(self.space)) if put else Regions(self.space, 0, {})
+        drawn_regions = data.draw(regions(self.space)) if put else Regions(self.space, 0, {})
         owners = st.lists(
-            st.integers(0, max(0, len(put) - 1)), min_size=len(some), max_size=len(some)
+            st.integers(0, max(0, len(put) - 1)),
+            min_size=len(drawn_regions),
+            max_size=len(drawn_regions),
         )
         of = np.array(data.draw(owners), np.int64)
         revisions = data.draw(st.none() | st.lists(IDS, min_size=len(put), max_size=len(put)))
         version = self.store.apply(
-            Changes(self.column(put), some, of, self.column(removed), revisions)
+            Changes(self.column(put), drawn_regions, of, self.column(removed), revisions)
         )
         for place, name in enumerate(put):
-            mine = some.take(np.flatnonzero(of == place))
-            self.model[name] = mine, 0 if revisions is None else revisions[place]
+            event_rows = drawn_regions.take(np.flatnonzero(of == place))
+            self.model[name] = event_rows, 0 if revisions is None else revisions[place]
         for name in removed:
             self.model.pop(name, None)
         self.versions[version.version] = dict(self.model)
 
     @rule()
-    def merge_some(self) -> None:
+    def merge_once(self) -> None:
         version = self.store.merge()
         if version is not None:
             self.versions[version.version] = dict(self.model)
@@ -94,7 +96,7 @@ class StoreBesideModel(RuleBasedStateMachine):
     @precondition(lambda self: self.merge is None)
     @rule(data=st.data(), zones=st.integers(2, 5), smart=st.booleans())
     def zone(self, data: st.DataObject, zones: int, smart: bool) -> None:
-        """Spreads all there is over zones, cut from any sample."""
+        """Distribute all subscriptions over zones, which are split by a random sample."""
         cut_from = ZoneSample.from_events(self.events, data.draw(regions(self.space)))
         tree = build_zone_tree(cut_from, zones)
         zoning = ZoneMap.build(tree, cut_from.measure_loads(tree)[0])
@@ -103,10 +105,10 @@ class StoreBesideModel(RuleBasedStateMachine):
         put = []
         if parts:
             owned = replace(SubscriptionBatch.concat(parts), replica_mask=None)
-            for some in zoning.iterate_members(
+            for members in zoning.iterate_members(
                 owned.regions, owned.subscription_rows, len(owned.ids)
             ):
-                put += stage_zone(self.store, owned.take(some.rows), some, is_smart=smart)
+                put += stage_zone(self.store, owned.take(members.rows), members, is_smart=smart)
         label = f"zoned {now.manifest.version}"
         version = self.store.commit_zones(zoning, put, now.space, label, now.manifest.version)
         self.versions[version.version] = dict(self.model)
@@ -118,17 +120,17 @@ class StoreBesideModel(RuleBasedStateMachine):
         self.merge = None
 
     @rule(data=st.data())
-    def collect(self, data: st.DataObject) -> None:
-        """Everything goes but the newest version and one under a lease."""
+    def vacuum(self, data: st.DataObject) -> None:
+        """Delete all versions except the newest and the leased one."""
         leased = data.draw(st.sampled_from(sorted(self.versions)))
         with self.store.lease(leased, 3600):
             self.store.vacuum(retain_seconds=0, grace_seconds=0)
-        kept = {leased, max(self.versions)}
-        assert set(self.store.versions) >= kept
+        expected = {leased, max(self.versions)}
+        assert set(self.store.versions) >= expected
         self.versions = {n: m for n, m in self.versions.items() if n in self.store.versions}
 
     @rule(data=st.data())
-    def look_back(self, data: st.DataObject) -> None:
+    def check_an_old_version(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.versions)))
         self.check(self.store.snapshot(number), self.versions[number])
 
@@ -138,7 +140,7 @@ class StoreBesideModel(RuleBasedStateMachine):
             self.check(self.store.snapshot(), self.model)
 
     @invariant()
-    def each_zone_has_what_its_events_match(self) -> None:
+    def each_zone_has_the_subscriptions_of_its_events(self) -> None:
         if not hasattr(self, "store"):
             return
         number = self.store.versions[-1]
@@ -148,16 +150,16 @@ class StoreBesideModel(RuleBasedStateMachine):
         owners = zoning.tree.find_event_zones(self.events)
         found, going = [], set[tuple[int, int]]()
         for zone in range(len(zoning)):
-            mine = np.flatnonzero(owners == zone)
-            matches = self.store.zone_snapshot(number, zone).match_ids(self.events.take(mine))
-            found += [(int(mine[row]), id_) for row, id_ in matches]
+            event_rows = np.flatnonzero(owners == zone)
+            matches = self.store.zone_snapshot(number, zone).match_ids(self.events.take(event_rows))
+            found += [(int(event_rows[row]), id_) for row, id_ in matches]
             sent = matches.forwarded_pairs
             assert len(set(sent)) == len(sent)
-            going |= {(int(mine[row]), home) for row, home in sent}
+            going |= {(int(event_rows[row]), home) for row, home in sent}
             assert zone not in {home for _, home in sent}
         for row, home in going:
-            there = self.store.zone_snapshot(number, home, is_home=True)
-            ids = there.match_ids(self.events.take(np.array([row]))).ids
+            home_snapshot = self.store.zone_snapshot(number, home, is_home=True)
+            ids = home_snapshot.match_ids(self.events.take(np.array([row]))).ids
             found += [(row, id_) for id_ in ids.to_pylist()]
         assert sorted(found, key=str) == sorted(self.right(self.model), key=str)
 

@@ -1,4 +1,4 @@
-"""Answers of several segments become one as a filter and a sort would have it."""
+"""Concatenated pairs of several segments equal a plain filter and sort."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from covey.store.segments.pairs import concat_live_pairs
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20)), max_size=30), max_size=4)
 )
-def test_answers_together(drawn: list[list[tuple[int, int]]]) -> None:
+def test_concatenated_live_pairs_equal_a_filter_and_a_sort(
+    drawn: list[list[tuple[int, int]]],
+) -> None:
     answers, alive = [], []
-    for number, some in enumerate(drawn):
-        pairs = np.array(sorted(set(some)), np.int32).reshape(-1, 2)
+    for number, segment_pairs in enumerate(drawn):
+        pairs = np.array(sorted(set(segment_pairs)), np.int32).reshape(-1, 2)
         dead = np.arange(21) % (number + 2) == 0 if number else np.zeros(0, np.bool_)
         bits = np.packbits(dead, bitorder="little")
         answers.append((pairs[:, 0].copy(), pairs[:, 1].copy(), bits, 100 * number))

@@ -1,4 +1,4 @@
-"""Revisions stay with their subscriptions, whatever becomes of the segments that they are in."""
+"""Revisions stay with their subscriptions when segments are merged, staged or reopened."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ def store(tmp_path: Path) -> Store:
     return Store.create(tmp_path / "store", SPACE, merge_policy=TINY)
 
 
-def revised(put: Mapping[object, int], removed: Sequence[object] = ()) -> Changes:
-    """Revisions by id; every third subscription has two regions, every fifth none."""
+def make_changes(put: Mapping[object, int], removed: Sequence[object] = ()) -> Changes:
+    """Return changes with revisions by id; every third has two regions, every fifth none."""
     texts = [NEVER if i % 5 == 4 else "x = 1 OR x = 9" if i % 3 == 2 else "x > 1"
              for i in range(len(put))]  # fmt: skip
     parsed = Parser(SPACE).parse(texts)
     return Changes.upsert(list(put), parsed, removed_ids=removed, revisions=list(put.values()))
 
 
-def kept(store: Store) -> dict[object, int]:
-    """Revisions by id, in the newest version."""
+def read_revisions(store: Store) -> dict[object, int]:
+    """Return the revisions by id in the newest version."""
     snapshot = store.snapshot()
     ids = snapshot.take_ids(snapshot.rows).to_pylist()
     return dict(zip(ids, snapshot.take_revisions(snapshot.rows).tolist(), strict=True))
 
 
 def test_a_revision_is_that_of_the_last_change(store: Store) -> None:
-    store.apply(revised({9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}))
-    assert kept(store) == {9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}
-    store.apply(revised({5: 4, 2: 20}, removed=[9]))  # smaller than before: nobody compares
-    assert kept(store) == {3: -(1 << 63), 5: 4, 1: 10, 7: 70, 2: 20}
+    store.apply(make_changes({9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}))
+    assert read_revisions(store) == {9: 90, 3: -(1 << 63), 5: (1 << 63) - 1, 1: 10, 7: 70}
+    # smaller than before: the store does not compare revisions
+    store.apply(make_changes({5: 4, 2: 20}, removed=[9]))
+    assert read_revisions(store) == {3: -(1 << 63), 5: 4, 1: 10, 7: 70, 2: 20}
     store.apply(changes({5: "x > 1"}))
-    assert kept(store)[5] == 0
+    assert read_revisions(store)[5] == 0
 
 
-def test_rows_are_asked_in_any_order(store: Store) -> None:
+def test_revisions_are_read_in_any_order(store: Store) -> None:
     for i in range(12):
-        store.apply(revised({i: i * 10, 100 + i: i}))
+        store.apply(make_changes({i: i * 10, 100 + i: i}))
     snapshot = store.snapshot()
     assert len(snapshot.live_segments) > 2
     rows = snapshot.find_rows([11, 0, 555, 103, 0])
@@ -63,17 +64,17 @@ def test_merging_and_reopening_keep_revisions(kind: IdKind, tmp_path: Path) -> N
     name = str if kind is IdKind.TEXT else int
     with Store.create(tmp_path / "store", SPACE, id_kind=kind, merge_policy=TINY) as store:
         for i in range(30, 0, -1):
-            store.apply(revised({name(i): i * 7, name(i % 4 + 100): i}, removed=[name(i + 9)]))
-        right = kept(store)
+            store.apply(make_changes({name(i): i * 7, name(i % 4 + 100): i}, removed=[name(i + 9)]))
+        expected = read_revisions(store)
         while store.merge():
-            assert kept(store) == right
-    assert kept(Store.open(tmp_path / "store")) == right
+            assert read_revisions(store) == expected
+    assert read_revisions(Store.open(tmp_path / "store")) == expected
 
 
-def test_another_process_keeps_revisions(store: Store) -> None:
+def test_a_merge_in_another_process_keeps_revisions(store: Store) -> None:
     for i in range(12):
-        store.apply(revised({i: i * 7, 100 - i: i}, removed=[i - 4]))
-    right = kept(store)
+        store.apply(make_changes({i: i * 7, 100 - i: i}, removed=[i - 4]))
+    expected = read_revisions(store)
     merge = store._writer.claim_merge()
     assert merge is not None
     process = MergeProcess()
@@ -81,27 +82,29 @@ def test_another_process_keeps_revisions(store: Store) -> None:
     process.close()
     assert built
     store._writer.finish_merge(merge, built)
-    assert kept(store) == right
+    assert read_revisions(store) == expected
 
 
-def test_what_is_prepared_keeps_revisions(store: Store) -> None:
-    store.apply(revised({1: 10, 2: 20}))
-    parts = [store.stage(revised({5: 50, 2: 21})), store.stage(changes({4: "x > 1"}))]
+def test_staged_segments_keep_revisions(store: Store) -> None:
+    store.apply(make_changes({1: 10, 2: 20}))
+    parts = [store.stage(make_changes({5: 50, 2: 21})), store.stage(changes({4: "x > 1"}))]
     store.commit_staged([part for part in parts if part is not None])
-    assert kept(store) == {1: 10, 2: 21, 4: 0, 5: 50}
+    assert read_revisions(store) == {1: 10, 2: 21, 4: 0, 5: 50}
 
 
-def test_segments_without_revisions_are_stored_as_ever(store: Store, tmp_path: Path) -> None:
-    for given in (changes({1: "x > 1"}), revised({2: 0, 3: 0})):
-        version = store.apply(given)
+def test_segments_without_revisions_store_no_array_for_them(store: Store, tmp_path: Path) -> None:
+    for changes_ in (changes({1: "x > 1"}), make_changes({2: 0, 3: 0})):
+        version = store.apply(changes_)
         file = version.segments[-1].file
         arrays = open_array_file(tmp_path / "store" / "files" / file, file).arrays
         assert "revisions" not in arrays
-        assert kept(Store.open(tmp_path / "store")) == dict.fromkeys(kept(store), 0)
+        assert read_revisions(Store.open(tmp_path / "store")) == dict.fromkeys(
+            read_revisions(store), 0
+        )
 
 
 @pytest.mark.parametrize("wrong", [[1], [1, 2, 3], [1.5, 2.0], [1 << 63, 0], ["a", "b"], [[1, 2]]])
-def test_revisions_that_are_no_int64_for_each_id_are_refused(store: Store, wrong: object) -> None:
+def test_revisions_other_than_one_int64_per_id_are_refused(store: Store, wrong: object) -> None:
     predicates = Parser(SPACE).parse(["x > 1", "x > 2"])
     with pytest.raises(
         InvalidArgumentError, match="`revisions` must be one int64 for each of 2 ids"

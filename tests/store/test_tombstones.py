@@ -1,4 +1,4 @@
-"""Tombstones are a set of rows, whatever their number."""
+"""Tombstones are a set of rows of any size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from covey.store.storage.array_file import EncodedFile, MappedArrays, encode_arr
 ROWS = st.sets(st.integers(0, 40)).map(sorted)
 
 
-def stones(*batches: list[int]) -> Tombstones:
+def make_tombstones(*batches: list[int]) -> Tombstones:
     found = Tombstones.empty(41)
     for rows in batches:
         found = found.with_rows(np.array(rows, np.int64))
@@ -24,40 +24,42 @@ def stones(*batches: list[int]) -> Tombstones:
 
 
 @given(ROWS, ROWS)
-def test_tombstones_are_a_set(first: list[int], second: list[int]) -> None:
-    both = stones(first, second)
+def test_tombstones_behave_as_a_set(first: list[int], second: list[int]) -> None:
+    both = make_tombstones(first, second)
     dead = set(first) | set(second)
     assert both.dead_count == len(dead)
     assert both.is_dead(np.arange(41)).tolist() == [row in dead for row in range(41)]
     assert both.live_rows.tolist() == [row for row in range(41) if row not in dead]
-    assert both.rows_since(stones(first)).tolist() == sorted(dead - set(first))
+    assert both.rows_since(make_tombstones(first)).tolist() == sorted(dead - set(first))
 
 
-def test_adding_rows_changes_nothing_that_others_see() -> None:
-    before = stones([3])
+def test_adding_rows_does_not_change_the_original() -> None:
+    before = make_tombstones([3])
     before.with_rows(np.array([4]))
     assert before.live_rows.tolist() == [row for row in range(41) if row != 3]
 
 
-def opened(packed: EncodedFile | None, folder: Path) -> MappedArrays:
+def write_and_open(packed: EncodedFile | None, folder: Path) -> MappedArrays:
     assert packed is not None
     (folder / "file").write_bytes(b"".join(packed.pieces))
     return open_array_file(folder / "file", packed.sha256)
 
 
-def test_tombstones_of_all_segments_come_back_from_one_file(tmp_path: Path) -> None:
-    given_ = {"a": stones([1, 40]), "b": stones(), "c": stones([0])}
-    file = opened(encode_tombstones(given_), tmp_path)
+def test_tombstones_of_all_segments_are_restored_from_one_file(tmp_path: Path) -> None:
+    given_ = {"a": make_tombstones([1, 40]), "b": make_tombstones(), "c": make_tombstones([0])}
+    file = write_and_open(encode_tombstones(given_), tmp_path)
     for name, expected in given_.items():
         assert read_tombstones(file, name, 41).live_rows.tolist() == expected.live_rows.tolist()
 
 
-def test_no_tombstones_are_no_file() -> None:
-    assert encode_tombstones({"a": stones()}) is None
+def test_no_tombstones_make_no_file() -> None:
+    assert encode_tombstones({"a": make_tombstones()}) is None
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="contains None, not tombstones"):
-        read_tombstones(opened(encode_arrays({}, {}), tmp_path), "a", 3)
+        read_tombstones(write_and_open(encode_arrays({}, {}), tmp_path), "a", 3)
     with pytest.raises(StoreError, match="do not fit segment a"):
-        read_tombstones(opened(encode_tombstones({"a": stones([1])}), tmp_path), "a", 3)
+        read_tombstones(
+            write_and_open(encode_tombstones({"a": make_tombstones([1])}), tmp_path), "a", 3
+        )

@@ -1,4 +1,4 @@
-"""What is collected, and what leases and time keep."""
+"""Vacuum: what is deleted, and what leases, retention and merges keep."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from covey.store import Changes, Manifest, Store
 from covey.store.manifest import vacuum
 from covey.store.manifest.manifest import manifest_name, read_manifest
 from covey.store.storage.backend import StorageBackend, partial_name
-from tests.store.simple import SPACE, TINY, changes, matched
+from tests.store.simple import SPACE, TINY, changes, match_values
 
 HOUR = 3600
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """Versions 0 to 8."""
+    """Return a store with the versions 0 to 8."""
     store = Store.create(tmp_path / "store", SPACE, merge_policy=TINY)
     for i in range(8):
         store.apply(changes({i: f"x > {i}", 99: f"x = {i}"}))
     return store
 
 
-def aged(path: Path, seconds: float) -> None:
+def set_age(path: Path, seconds: float) -> None:
     os.utime(path, (time.time() - seconds,) * 2)
 
 
@@ -39,43 +39,43 @@ def version_path(store: Store, number: int) -> Path:
 
 
 def test_the_newest_version_is_always_kept(store: Store) -> None:
-    right = matched(store.snapshot(), 3, 9)
+    expected = match_values(store.snapshot(), 3, 9)
     for path in Path(store._backend.location).rglob("*"):
-        aged(path, 10 * HOUR)
-    collected = store.vacuum(retain_seconds=0, grace_seconds=0)
+        set_age(path, 10 * HOUR)
+    removed = store.vacuum(retain_seconds=0, grace_seconds=0)
     assert store.versions == [8]
-    assert collected.versions == 8
-    assert collected.size_bytes > 0
+    assert removed.versions == 8
+    assert removed.size_bytes > 0
     again = Store.open(store._backend.location).snapshot()
-    assert matched(again, 3, 9) == right
+    assert match_values(again, 3, 9) == expected
     files = {path.name for path in (Path(store._backend.location) / "files").iterdir()}
     assert files == again.manifest.files
 
 
-def test_a_version_is_kept_from_when_it_was_the_newest(store: Store) -> None:
+def test_retention_counts_from_when_a_version_was_replaced(store: Store) -> None:
     for number in range(6):
-        aged(version_path(store, number), 2 * HOUR)
+        set_age(version_path(store, number), 2 * HOUR)
     store.vacuum(retain_seconds=HOUR)
     assert store.versions == [5, 6, 7, 8]  # 5 is old, but 6 replaced it only just now
 
 
 def test_a_lease_keeps_a_version_and_its_files(store: Store) -> None:
-    right = matched(store.snapshot(3), 3, 9)
+    expected = match_values(store.snapshot(3), 3, 9)
     lease = store.lease(3, seconds=HOUR)
     store.vacuum(retain_seconds=0, grace_seconds=0)
     assert store.versions == [3, 8]
-    assert matched(Store.open(store._backend.location).snapshot(3), 3, 9) == right
+    assert match_values(Store.open(store._backend.location).snapshot(3), 3, 9) == expected
     lease.release()
     store.vacuum(retain_seconds=0, grace_seconds=0)
     assert store.versions == [8]
 
 
-def test_versions_to_be_spared_are_kept_with_their_files(store: Store) -> None:
-    right = [matched(store.snapshot(number), 3, 9) for number in (2, 5)]
+def test_versions_to_keep_are_kept_with_their_files(store: Store) -> None:
+    expected = [match_values(store.snapshot(number), 3, 9) for number in (2, 5)]
     store.vacuum(retain_seconds=0, grace_seconds=0, keep_versions=[5, 2, 77])
     assert store.versions == [2, 5, 8]
     again = Store.open(store._backend.location)
-    assert [matched(again.snapshot(number), 3, 9) for number in (2, 5)] == right
+    assert [match_values(again.snapshot(number), 3, 9) for number in (2, 5)] == expected
     store.vacuum(retain_seconds=0, grace_seconds=0, keep_versions=iter([5]))
     assert store.versions == [5, 8]
 
@@ -104,7 +104,7 @@ def test_a_lease_can_be_renewed(store: Store) -> None:
     assert store.versions == [8]
 
 
-def test_a_lease_on_what_is_gone_is_refused(store: Store) -> None:
+def test_a_lease_of_a_missing_version_is_refused(store: Store) -> None:
     with pytest.raises(StoreError, match="there is no version 77"):
         store.lease(77, seconds=HOUR)
     assert not list((Path(store._backend.location) / "leases").iterdir())
@@ -114,7 +114,7 @@ def test_a_lease_on_what_is_gone_is_refused(store: Store) -> None:
         store.lease(1, seconds=0)
 
 
-def test_files_that_nobody_names_yet_are_kept_for_some_time(store: Store) -> None:
+def test_unreferenced_files_are_kept_for_the_grace_period(store: Store) -> None:
     place = Path(store._backend.location)
     leftovers = [
         place / "files" / ("0" * 64),
@@ -128,17 +128,17 @@ def test_files_that_nobody_names_yet_are_kept_for_some_time(store: Store) -> Non
     store.vacuum(retain_seconds=HOUR)
     assert all(path.exists() for path in leftovers)
     for path in leftovers:
-        aged(path, 2 * HOUR)
+        set_age(path, 2 * HOUR)
     store.vacuum(retain_seconds=HOUR)
     assert not any(path.exists() for path in leftovers)
 
 
-def test_what_a_merge_reads_is_kept(store: Store) -> None:
+def test_inputs_of_a_running_merge_are_kept(store: Store) -> None:
     merge = store._writer.claim_merge()
     assert merge is not None
     store.apply(Changes.remove(list(range(100))))
     for path in (Path(store._backend.location) / "files").iterdir():
-        aged(path, 2 * HOUR)
+        set_age(path, 2 * HOUR)
     store.vacuum(retain_seconds=0)
     assert all(store._writer.content_store.local_path(file).exists() for file in merge.files)
     store._writer.release_merge(merge)
@@ -146,21 +146,21 @@ def test_what_a_merge_reads_is_kept(store: Store) -> None:
     assert not any(store._writer.content_store.local_path(file).exists() for file in merge.files)
 
 
-def test_nothing_is_deleted_where_a_version_cannot_be_read(store: Store) -> None:
+def test_nothing_is_deleted_if_a_manifest_cannot_be_read(store: Store) -> None:
     place = Path(store._backend.location)
     path = version_path(store, 7)
     path.write_bytes(path.read_bytes()[:-10])
-    aged(version_path(store, 3), 2 * HOUR)
+    set_age(version_path(store, 3), 2 * HOUR)
     before = set(place.rglob("*"))
     with pytest.raises(StoreError, match=r"version 7 .* cannot be read"):
         store.vacuum(retain_seconds=HOUR)
     assert set(place.rglob("*")) == before
 
 
-def test_a_version_is_read_once_however_often_is_collected(
+def test_a_manifest_is_read_once_for_several_vacuums(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stream keeps many thousand versions, and collects every minute."""
+    """A stream keeps thousands of versions, and runs vacuum every minute."""
     read: list[int] = []
 
     def counted(directory: StorageBackend, number: int) -> Manifest:
@@ -175,10 +175,10 @@ def test_a_version_is_read_once_however_often_is_collected(
     assert read == list(range(10))
     store.vacuum(0, 0)
     assert store.versions == [9]
-    assert (0, 7) in matched(store.snapshot(), 71)
+    assert (0, 7) in match_values(store.snapshot(), 71)
 
 
-def test_other_file_systems_are_collected_too() -> None:
+def test_vacuum_works_on_other_file_systems() -> None:
     store = Store.create("place", SPACE, filesystem=fs._MockFileSystem(), merge_policy=TINY)
     for i in range(8):
         store.apply(changes({i: f"x > {i}", 99: f"x = {i}"}))

@@ -1,8 +1,9 @@
 """A process with one Spark session that runs command lines of covey, one after another.
 
-The start of Spark takes longer than most commands. `Commands` is the side of the tests; run as a
-program, this file is the other side: a line of JSON comes in for each command, a line goes out when
-it has ended. A stream runs there until the process gets SIGTERM, and can be started there again.
+The start of Spark takes longer than most commands. `Commands` is the side of the tests. Run as a
+program, this file is the other side: it reads a line of JSON for each command and prints a line
+when the command has ended. A stream runs in the process until it gets SIGTERM, and can be started
+again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["Commands", "Outcome", "die_with_parent"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command printed, and its exit code."""
+    """Output and exit code of a command."""
 
     code: int
     out: str
@@ -34,11 +35,11 @@ class Outcome:
 
 
 class Commands:
-    """The process, from the side of the tests: it is started by the first command.
+    """The side of the tests: the process is started by the first command.
 
     Args:
-        folder: the folder in which commands are run that name no other.
-        jars: the jars that Spark is to have.
+        folder: the working directory of commands that name no other.
+        jars: the jars for Spark.
         conf: further settings of Spark.
     """
 
@@ -49,16 +50,16 @@ class Commands:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, *words: object, seconds: float) -> Outcome:
-        """Run a command and return what came of it; it must not end with a traceback."""
+        """Run a command and return its outcome; fail if it ends with a traceback."""
         self.start(words, self._folder)
         outcome = self.outcome(seconds)
         if outcome is None:
-            self.close()  # its answer would be taken for that of the next command
+            self.close()  # otherwise its answer would be read as that of the next command
         assert outcome is not None, f"{words} did not end"
         return outcome
 
     def start(self, words: Sequence[object], folder: Path, log: Path | None = None) -> None:
-        """Start a command and wait for nothing; with a log, what it prints is written there."""
+        """Start a command without waiting; with a log, its output is written to that file."""
         if self._process is not None and self._process.poll() is not None:
             self.close()
         if self._process is None:
@@ -72,7 +73,7 @@ class Commands:
         self._process.stdin.flush()
 
     def outcome(self, seconds: float) -> Outcome | None:
-        """Return what the command under way has ended with, None if it has not yet."""
+        """Return the outcome of the running command, or None if it has not ended."""
         assert self._process is not None
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], seconds)
@@ -86,12 +87,12 @@ class Commands:
         return Outcome(**answer)
 
     def terminate(self) -> None:
-        """Ask the stream under way to end."""
+        """Ask the running stream to end."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """End the process; Spark's ends with it."""
+        """End the process, and with it that of Spark."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -99,19 +100,19 @@ class Commands:
 
 
 def die_with_parent() -> None:
-    """In a process that was just started: let it end with the tests, however they end."""
+    """Make the calling process end with the tests, even if these are killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def serve(jars: str, *conf: str) -> None:
-    """Run commands until there are no more."""
+    """Run commands until the input ends."""
     from covey.cli.session import SessionLauncher
     from covey.stream.spark_defaults import SPARK_DEFAULTS
 
-    usual = [f"{key}={value}" for key, value in SPARK_DEFAULTS.items()]
+    default_conf = [f"{key}={value}" for key, value in SPARK_DEFAULTS.items()]
     with SessionLauncher.from_options(
-        "local[2,4]", [*usual, *conf], jars, needs_delta=True
+        "local[2,4]", [*default_conf, *conf], jars, needs_delta=True
     ).launch():
         for line in sys.stdin:
             command = json.loads(line)

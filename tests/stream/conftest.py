@@ -1,4 +1,4 @@
-"""One Kafka server for all tests of streams, and one process for the commands that look at them."""
+"""Fixtures of stream tests: one Kafka server, and one process that runs commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.stream.live import ROOT, SECONDS, SMALL, Live, free_port
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test touches the cache of whoever runs it."""
+    """Keep tests away from the cache of the user."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "users-cache"))
 
 
@@ -29,9 +29,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaServer]:
 
 @pytest.fixture(scope="session")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """A process for commands, and for streams that need none of their own.
+    """Yield a process for commands, and for streams that need no process of their own.
 
-    The folder that commands are run in has a module that is no Python.
+    The working directory of commands contains a module that is not valid Python.
     """
     folder = tmp_path_factory.mktemp("commands")
     (folder / "unready.py").write_text("def write(rows, batch): to be done\n")
@@ -42,7 +42,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
 
 @pytest.fixture
 def streams(broker: KafkaServer, commands: Commands) -> Iterator[Callable[..., Live]]:
-    """Makes streams that end with the test."""
+    """Yield a function that makes streams, and close these streams after the test."""
     made: list[Live] = []
 
     def make(folder: Path, **sections: dict[str, object]) -> Live:
@@ -56,15 +56,16 @@ def streams(broker: KafkaServer, commands: Commands) -> Iterator[Callable[..., L
 
 @pytest.fixture(scope="session")
 def run(commands: Commands) -> Callable[..., Outcome]:
-    """Runs a command line of covey, which must not end with a traceback."""
+    """Return a function that runs a command line of covey, which must not end with a traceback."""
     return partial(commands.run, seconds=SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A stream that runs, and what was there before it was started.
+    """A running stream, and the messages that existed before it was started.
 
-    `backlog` is whom the events are for, `changes` how many there were on the control topic.
+    `backlog` has the expected subscriptions of each event, `changes` is the number of messages on
+    the control topic.
     """
 
     stream: Live
@@ -76,9 +77,9 @@ class Running:
 def running(
     broker: KafkaServer, commands: Commands, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
-    """One for all tests that leave it running; the column `of` keeps their events apart.
+    """Yield one stream for all tests that leave it running; the column `of` separates their events.
 
-    It has a process of its own: commands are run beside it.
+    It has a process of its own, because commands are run at the same time.
     """
     schema = "of STRING, a DOUBLE, t STRING, n INT, tags ARRAY<STRING>"
     stream = Live(

@@ -1,7 +1,7 @@
-"""A stream as its users see it: a process, messages that go in, messages that come out.
+"""A stream as its users see it: a process, messages that go in, and messages that come out.
 
-Each has topics and a state folder of its own. Nothing here waits for a time to pass: an event was
-decided when the batch that had it is in the log, and what came of it is on Kafka by then.
+Each stream has its own topics and state folder. Nothing here waits for a fixed time: an event is
+decided when its batch is in the log, and its notifications are on Kafka by then.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ SMALL = {
     "spark.databricks.delta.snapshotPartitions": "2",
 }
 """Java compiles less for a process that ends in a minute, and few rows need few tasks."""
-SECONDS = 300.0  # for what takes a few, on machines that are busy
+SECONDS = 300.0  # for operations that take a few seconds, on busy machines
 
 T = TypeVar("T")
 Value = dict[str, Any] | str | bytes | None
 
 
 class Live:
-    """A stream that is not started: `start`, then `kill` or `stop`, and `start` again.
+    """A stream that can be started, killed or stopped, and started again.
 
-    It runs in the process of `commands`, which has Spark already, unless it is started in a process
-    of its own: one that can be killed. Sections of its configuration are given by name, and are
-    added to what every stream has; what is None is left out.
+    It runs in the process of `commands`, which has Spark already, unless it is started in its own
+    process, which can be killed. Sections of the configuration are given by name and merged into
+    the default ones; a value of None is left out.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Live:
         self._code: int | None = None
 
     def configure(self, **sections: dict[str, Any]) -> Path:
-        """Writes the configuration; a process that runs has read the one of before."""
+        """Write the configuration; a running process keeps the one that it has read."""
         usual: dict[str, dict[str, Any]] = {
             "kafka": {"servers": self.broker.address},
             "events": {
@@ -89,17 +89,17 @@ class Live:
         self.sections, lines = sections, []
         for section in {**usual, **sections}:
             lines.append(f"[{section}]")
-            given = {**usual.get(section, {}), **sections.get(section, {})}
+            settings = {**usual.get(section, {}), **sections.get(section, {})}
             lines += [
-                f"{key} = {_toml(value)}" for key, value in given.items() if value is not None
+                f"{key} = {_toml(value)}" for key, value in settings.items() if value is not None
             ]
         self.path.write_text("\n".join(lines), encoding="utf-8")
         return self.path
 
-    # The process
+    # The process of the driver
 
     def start(self, own_process: bool = False) -> None:
-        """Starts the driver, and waits for nothing."""
+        """Start the driver without waiting."""
         assert not self._is_hosted
         assert self._process is None
         log, self._code = self.folder / "log", None
@@ -115,13 +115,13 @@ class Live:
             )  # fmt: skip
 
     def kill(self) -> None:
-        """Ends a driver with a process of its own as a power cut would."""
+        """End a driver with its own process as a power failure would."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self.ended()
 
     def stop(self) -> int:
-        """Asks the driver to end; its exit code."""
+        """Ask the driver to end, and return its exit code."""
         if self._is_hosted:
             self._commands.terminate()
         else:
@@ -130,32 +130,32 @@ class Live:
         return self.ended()
 
     def interrupt(self) -> int:
-        """Ends the driver as Ctrl-C in its terminal does, which all its processes hear of."""
+        """Send SIGINT to all processes of the driver, as Ctrl-C does, and return its exit code."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGINT)
         return self.ended()
 
     def ended(self) -> int:
-        """Waits until the driver has ended, and all that it started; its exit code."""
+        """Wait until the driver and all of its child processes have ended; return its exit code."""
         if self._is_hosted:
-            waited(lambda: not self.is_running or None, "the end of the stream")
+            wait_for(lambda: not self.is_running or None, "the end of the stream")
             assert self._code is not None
             return self._code
         assert self._process is not None
         process, self._process = self._process, None
         try:
             code = process.wait(SECONDS)
-            waited(lambda: not _is_there(process.pid) or None, "the end of Spark", seconds=30)
+            wait_for(lambda: not _is_there(process.pid) or None, "the end of Spark", seconds=30)
         finally:
             _kill_group(process.pid)
             process.wait()
         return code
 
     def close(self) -> None:
-        """Ends what is left."""
+        """End all remaining processes."""
         if self._is_hosted:
             self._is_hosted = False
-            self._commands.close()  # with a stream that did not end as it should
+            self._commands.close()  # with a stream that did not end in time
         if self._process is not None:
             _kill_group(self._process.pid)
             self._process.wait()
@@ -168,32 +168,33 @@ class Live:
         is_alive = self._process is not None and self._process.poll() is None
         return self._is_hosted or is_alive
 
-    # What goes in
+    # Messages that go in
 
     def publish(self, *values: Value, key: str = "k", partition: int = -1) -> list[str]:
-        """Sends events, and waits until Kafka has them; where they are, in their order."""
-        return sent(self._producer, self.events, [(key.encode(), v) for v in values], partition)
+        """Send events, wait until Kafka has them, and return their event refs in order."""
+        return send_all(self._producer, self.events, [(key.encode(), v) for v in values], partition)
 
     def subscribe(self, id: str, predicate: str, **others: Any) -> str:
-        """Sends a change, and waits until it is acknowledged; where it is."""
+        """Send a change, wait until it is acknowledged, and return its message ref."""
         return self.change(*subscription_message(id, predicate, **others))
 
     def cancel(self, id: str, **others: Any) -> str:
         return self.change(*cancel_message(id, **others))
 
     def change(self, key: bytes, value: Value) -> str:
-        """Sends any message to the control topic.
+        """Send any message to the control topic, and return its message ref.
 
-        Events that were acknowledged before have an earlier time than it, to the millisecond.
+        Events that were acknowledged before have an earlier time than the message, to the
+        millisecond.
         """
         time.sleep(0.002)
-        (place,) = sent(self._producer, self.control, [(key, value)])
+        (place,) = send_all(self._producer, self.control, [(key, value)])
         return place
 
-    # What comes out
+    # Messages that come out
 
     def notified(self, *places: str) -> dict[str, list[str]]:
-        """Who was notified of events, as often as it was; waits until they are decided."""
+        """Wait until events are decided, and return the subscriptions notified of each."""
         self.decided(*places)
         found: dict[str, list[str]] = {place: [] for place in places}
         for note in map(read_json, self.read(self.notifications)):
@@ -202,7 +203,7 @@ class Live:
         return {place: sorted(ids) for place, ids in found.items()}
 
     def decided(self, *places: str) -> BatchDecision:
-        """Waits until these events are decided; the record of the last batch that had one."""
+        """Wait until events are decided, and return the newest decision of one of them."""
         records, newest = DecisionLog(open_storage(str(self.state))), list[BatchDecision]()
         last: dict[tuple[str, int], int] = {}
         for topic, partition, offset in map(parse_event_ref, places):
@@ -210,23 +211,23 @@ class Live:
         for (topic, partition), offset in last.items():
             where = (topic, partition, offset)
             found = partial(records.find_by_event, *where)
-            newest.append(self.waited(found, f"the batch of {where}"))
+            newest.append(self.wait_for(found, f"the batch of {where}"))
         record = max(newest, key=lambda one: one.batch)
-        self.waited(partial(self._done, record), f"the end of batch {record.batch}")
+        self.wait_for(partial(self._done, record), f"the end of batch {record.batch}")
         return record
 
     def read(self, topic: str) -> list[Message]:
-        """All committed messages that a topic has now."""
+        """Return all committed messages of a topic."""
         return list(_to_end(self.broker, topic))
 
     def letters(self) -> dict[str, dict[str, Any]]:
-        """The dead letters, by the event or the change that they are about."""
+        """Return the dead letters by the event ref or message ref that they are about."""
         letters = map(read_json, self.read(self.dead_letters))
         return {letter.get("event") or letter["change"]: letter for letter in letters}
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        """The lines that were logged until now, by all processes of this stream."""
+        """Log lines so far, of all processes of this stream."""
         return [json.loads(line) for line in self.printed.splitlines() if line.startswith("{")]
 
     @property
@@ -236,15 +237,15 @@ class Live:
 
     @property
     def batches(self) -> list[dict[str, Any]]:
-        """The batches that were done, by all processes of this stream."""
+        """Log lines of the completed batches, of all processes of this stream."""
         return [line for line in self.log if line["what"] == "batch"]
 
     def _done(self, record: BatchDecision) -> bool | None:
         is_it = ((one["batch"], one["completed_ms"] >= record.written_ms) for one in self.batches)
         return (record.batch, True) in is_it or None
 
-    def waited(self, found: Callable[[], T | None], what: str) -> T:
-        """What is found at last, while the driver runs."""
+    def wait_for(self, found: Callable[[], T | None], what: str) -> T:
+        """Wait until a function returns a value while the driver runs, and return the value."""
 
         def still() -> T | None:
             is_running, answer = self.is_running, found()
@@ -252,31 +253,31 @@ class Live:
             return answer
 
         try:
-            return waited(still, what)
+            return wait_for(still, what)
         except TimeoutError as error:
             raise AssertionError(f"{error}\n{self.printed[-5000:]}") from None
 
 
-def waited(found: Callable[[], T | None], what: str, seconds: float = SECONDS) -> T:
-    """What is found at last."""
+def wait_for(found: Callable[[], T | None], what: str, seconds: float = SECONDS) -> T:
+    """Wait until a function returns a value, and return the value."""
     until = time.monotonic() + seconds
     while (answer := found()) is None:
         if time.monotonic() > until:
-            raise TimeoutError(f"{what} did not come in {seconds:g} seconds")
+            raise TimeoutError(f"{what} did not happen in {seconds:g} seconds")
         time.sleep(0.05)
     return answer
 
 
 def producer(broker: KafkaServer, **settings: str) -> Producer:
-    """A client that waits for nothing before it sends."""
+    """Return a producer that sends without delay."""
     usual = {"bootstrap.servers": broker.address, "acks": "all", "linger.ms": 0, "log_level": 0}
     return Producer(usual | {name.replace("_", "."): value for name, value in settings.items()})
 
 
-def sent(
+def send_all(
     producer: Producer, topic: str, messages: Sequence[tuple[bytes, Value]], partition: int = -1
 ) -> list[str]:
-    """Where messages are, once Kafka has acknowledged them all."""
+    """Send messages, wait until Kafka has acknowledged them, and return their refs."""
     places = [""] * len(messages)
 
     def taken(row: int) -> Callable[[KafkaError | None, Message], None]:
@@ -294,13 +295,13 @@ def sent(
 
 
 def read_json(message: Message) -> dict[str, Any]:
-    """The object that a message is."""
+    """Return the JSON object in a message."""
     found: dict[str, Any] = json.loads(message.value() or b"")
     return found
 
 
 def free_port() -> int:
-    """A port that nobody has now."""
+    """Return a port that is not in use."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         found: int = one.getsockname()[1]

@@ -1,4 +1,4 @@
-"""What changes make of subscriptions, beside a scan of the whole log."""
+"""Translated subscription changes, compared with a scan of the whole log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from covey.spark.validity import VALIDITY, with_validity
 from covey.store import Changes, IdKind, Store
 from covey.stream.control.change_translator import ChangeTranslator
 from covey.stream.control.messages import SubscriptionChange, parse_change
-from tests.stream.simple import NEVER_US, SPACE, TINY, Event, change, create, follow, notified
+from tests.stream.simple import NEVER_US, SPACE, TINY, Event, change, create, follow, match_events
 
 Holds = Callable[[int | None, int | None], bool]
 
@@ -34,12 +34,12 @@ PREDICATES: dict[str, Holds] = {
 }
 UNREADABLE = ("a >", "price > 5")
 IDS = ("x", "y", "ž")
-LATE = 10  # what revisions from the horizon on are higher by
+LATE = 10  # added to revisions from the horizon on
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Changes in the log's order, and from when on events are asked about."""
+    """Changes in the order of the log, and the time from which events are matched."""
 
     changes: tuple[SubscriptionChange, ...]
     horizon_ms: int
@@ -48,24 +48,24 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A change that counts, and when the next one ends it."""
+    """A change that counts, and the time at which the next one ends it."""
 
     change: SubscriptionChange
     end_ms: float
 
 
 class Oracle:
-    """The rules, one change after another, with nothing forgotten."""
+    """The rules applied to one change after another, without expiry."""
 
     def __init__(self, log: Log) -> None:
         self.highest = dict.fromkeys(IDS, 0)
         self.counted: dict[str, list[Counted]] = {id_: [] for id_ in IDS}
         self.ignored, self.unreadable = 0, set[str]()
         self._clock_skew_ms = log.clock_skew_ms
-        for one in log.changes:
-            self._change(one)
+        for change_ in log.changes:
+            self._change(change_)
 
-    def notified(self, event: Event) -> list[str]:
+    def find_notified(self, event: Event) -> list[str]:
         return sorted(i for i in IDS if any(self._matches(c, event) for c in self.counted[i]))
 
     def _change(self, one: SubscriptionChange) -> None:
@@ -93,11 +93,11 @@ class Oracle:
 
 @st.composite
 def logs(draw: st.DrawFn) -> Log:
-    """Changes a few milliseconds apart; from the horizon on revisions begin anew, higher."""
+    """Draw changes a few milliseconds apart; from the horizon on, revisions start again, higher."""
     horizon_ms = draw(st.integers(1000, 1030))
     at_ms, changes = 1000, []
     for offset in range(draw(st.integers(0, 14))):
-        back = 0 if at_ms - 2 < horizon_ms <= at_ms else -2  # brokers' clocks differ
+        back = 0 if at_ms - 2 < horizon_ms <= at_ms else -2  # the clocks of Kafka servers differ
         at_ms += draw(st.integers(back, 6))
         revision = draw(st.integers(0, 4))
         if revision and at_ms >= horizon_ms:
@@ -130,30 +130,30 @@ ANYTHING = LETTERS | st.builds("s {} '{}'".format, st.sampled_from(("=", "LIKE")
 
 
 @given(st.data(), logs())
-def test_whatever_the_batches_who_is_notified_is_what_the_log_says(
+def test_notifications_do_not_depend_on_the_batches_of_changes(
     data: st.DataObject, log: Log
 ) -> None:
     times = st.integers(log.horizon_ms, log.horizon_ms + 60)
     events = data.draw(st.lists(st.tuples(VALUES, VALUES, times), min_size=1, max_size=12))
     oracle = Oracle(log)
-    expected = [oracle.notified(event) for event in events]
+    expected = [oracle.find_notified(event) for event in events]
     for _ in range(2):
         with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
             store = create(Path(folder, "store"))
             ignored, unreadable = run(data, store, log)
             store = Store.open(Path(folder, "store"))
-            assert notified(store.snapshot(), *events) == expected
+            assert match_events(store.snapshot(), *events) == expected
             assert (ignored, unreadable) == (oracle.ignored, oracle.unreadable)
             check_revisions(store, oracle, log)
 
 
 def run(data: st.DataObject, store: Store, log: Log) -> tuple[int, set[str]]:
-    """Applies the log in batches, with merges between, and forgets what is over when it may."""
+    """Apply the log in batches, with merges in between, and expire what lies before the horizon."""
     ignored, unreadable, start = 0, set[str](), 0
-    historian, horizon_us = ChangeTranslator(log.clock_skew_ms), NEVER_US
+    translator, horizon_us = ChangeTranslator(log.clock_skew_ms), NEVER_US
     while start < len(log.changes):
         stop = data.draw(st.integers(start + 1, len(log.changes)), label="batch ends")
-        applied = historian.translate(store.snapshot(), log.changes[start:stop], horizon_us)
+        applied = translator.translate(store.snapshot(), log.changes[start:stop], horizon_us)
         store.apply(applied.store_changes)
         ignored += applied.num_ignored
         unreadable |= {one.message_ref for one in applied.unreadable_changes}
@@ -169,14 +169,14 @@ def run(data: st.DataObject, store: Store, log: Log) -> tuple[int, set[str]]:
                 Changes.remove(snapshot.take_ids(snapshot.find_expired(VALIDITY, horizon_us)))
             )
         if data.draw(st.booleans(), label="starts again"):
-            historian = ChangeTranslator(log.clock_skew_ms)
+            translator = ChangeTranslator(log.clock_skew_ms)
         start = stop
     store.close()
     return ignored, unreadable
 
 
 def check_revisions(store: Store, oracle: Oracle, log: Log) -> None:
-    """Whoever was changed after the horizon is remembered with the highest revision."""
+    """Fail unless the highest revisions of subscriptions changed after the horizon are stored."""
     snapshot = store.snapshot()
     for id_, counted in oracle.counted.items():
         (row,) = rows = snapshot.find_rows([id_])
@@ -193,8 +193,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def at(store: Store, *times: int) -> list[list[str]]:
-    """Who is notified of an event with a = 2, at these moments."""
-    return notified(store.snapshot(), *((2, 0, ms) for ms in times))
+    """Return the ids that an event with a = 2 notifies at these times."""
+    return match_events(store.snapshot(), *((2, 0, ms) for ms in times))
 
 
 def revisions(store: Store, *ids: str) -> list[int | None]:
@@ -208,20 +208,20 @@ def test_a_predicate_counts_from_its_change_to_the_next(store: Store) -> None:
     follow(store, change("x", 100, "a > 1"))
     follow(store, change("x", 200, "a < 1"))
     assert at(store, 99, 100, 199, 200) == [[], ["x"], ["x"], []]
-    assert notified(store.snapshot(), (0, 0, 199), (0, 0, 200)) == [[], ["x"]]
+    assert match_events(store.snapshot(), (0, 0, 199), (0, 0, 200)) == [[], ["x"]]
 
 
-def test_events_without_a_time_are_nobodys(store: Store) -> None:
+def test_events_without_a_time_notify_no_subscription(store: Store) -> None:
     follow(store, change("x", 100, "true"), change("y", 100, None))
-    assert notified(store.snapshot(), (2, 0, None)) == [[]]
+    assert match_events(store.snapshot(), (2, 0, None)) == [[]]
 
 
-def test_an_allowance_moves_the_beginning_only(store: Store) -> None:
+def test_clock_skew_moves_only_the_beginning(store: Store) -> None:
     follow(store, change("x", 100), change("x", 200, None), clock_skew_ms=30)
     assert at(store, 69, 70, 199, 200) == [[], ["x"], ["x"], []]
 
 
-def test_given_times_narrow_a_lifetime(store: Store) -> None:
+def test_from_and_to_narrow_a_validity_interval(store: Store) -> None:
     follow(store, change("x", 100, from_ms=150, to_ms=180), change("y", 100, from_ms=50, to_ms=900))
     follow(store, change("y", 200, None))
     assert at(store, 100, 149, 150, 179, 180) == [["y"], ["y"], ["x", "y"], ["x", "y"], ["y"]]
@@ -230,7 +230,7 @@ def test_given_times_narrow_a_lifetime(store: Store) -> None:
 
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize(("to_ms", "end_ms"), [(150, 150), (200, 200), (300, 200), (50, 100)])
-def test_a_lifetime_ends_with_the_given_time_or_the_next_change(
+def test_a_validity_interval_ends_with_its_end_or_the_next_change(
     store: Store, to_ms: int, end_ms: int, at_once: bool
 ) -> None:
     changes = [change("x", 100, to_ms=to_ms), change("x", 200, None)]
@@ -242,9 +242,9 @@ def test_a_lifetime_ends_with_the_given_time_or_the_next_change(
     assert at(store, 49, 99, 100, 149, 150, 199, 200, 299) == expected
 
 
-def test_of_changes_in_one_millisecond_the_last_counts(store: Store) -> None:
+def test_the_last_of_several_changes_in_a_millisecond_counts(store: Store) -> None:
     follow(store, change("x", 100, "a > 1"), change("x", 100, "a < 1"), change("x", 100, "a = 7"))
-    assert notified(store.snapshot(), (2, 0, 100), (0, 0, 100), (7, 0, 100)) == [[], [], ["x"]]
+    assert match_events(store.snapshot(), (2, 0, 100), (0, 0, 100), (7, 0, 100)) == [[], [], ["x"]]
 
 
 def test_a_revision_that_is_not_higher_is_ignored(store: Store) -> None:
@@ -255,12 +255,13 @@ def test_a_revision_that_is_not_higher_is_ignored(store: Store) -> None:
     assert at(store, 120) == [["x"]]
     assert follow(store, change("x", 130, None, 4), change("x", 140, "true", 4)).num_ignored == 1
     assert at(store, 129, 130, 140) == [["x"], [], []]
-    follow(store, change("x", 150))  # without a revision it counts, and forgets none
+    # a change without a revision counts, and keeps the highest revision
+    follow(store, change("x", 150))
     assert at(store, 150) == [["x"]]
     assert revisions(store, "x") == [4]
 
 
-def test_what_could_not_be_read_is_told_and_wants_nothing(store: Store) -> None:
+def test_an_unreadable_change_is_reported_and_matches_nothing(store: Store) -> None:
     follow(store, *(change(id_, 100) for id_ in "xyz"))
     applied = follow(
         store,
@@ -268,13 +269,13 @@ def test_what_could_not_be_read_is_told_and_wants_nothing(store: Store) -> None:
         change("y", 200, None, problem="the value is not valid JSON"),
         change("z", 200, "a > 1"),
     )
-    told = {one.subscription_id: one.problem or "" for one in applied.unreadable_changes}
-    assert told["y"] == "the value is not valid JSON"
-    assert told["x"].startswith("line 1, column 1: no column 'price'; the columns are a, b")
+    problems = {one.subscription_id: one.problem or "" for one in applied.unreadable_changes}
+    assert problems["y"] == "the value is not valid JSON"
+    assert problems["x"].startswith("line 1, column 1: no column 'price'; the columns are a, b")
     assert at(store, 199, 200) == [["x", "y", "z"], ["z"]]
 
 
-def test_a_change_of_nobody_changes_nothing(store: Store) -> None:
+def test_a_change_without_a_valid_id_changes_nothing(store: Store) -> None:
     follow(store, change("\ufffd", 100))
     number = store.snapshot().manifest.version
     applied = follow(store, parse_change(b"\xff", None, [], 200, "alerts-0-7"))
@@ -287,36 +288,36 @@ def test_a_change_of_nobody_changes_nothing(store: Store) -> None:
 
 
 @given(texts=st.lists(ANYTHING, min_size=1, max_size=5))
-def test_no_predicate_ends_a_stream(texts: list[str]) -> None:
-    """Whatever JSON says the predicate is, a version is made."""
+def test_no_predicate_text_ends_a_stream(texts: list[str]) -> None:
+    """Any string as predicate leads to a version."""
     messages = [json.dumps({"predicate": text}).encode() for text in texts]
-    given_ = [parse_change(b"x", one, [], 100, "alerts-0-1") for one in messages]
+    parsed_changes = [parse_change(b"x", one, [], 100, "alerts-0-1") for one in messages]
     with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
         with Store.create(Path(folder, "store"), WIDE, id_kind=IdKind.TEXT) as store:
-            applied = follow(store, *given_)
+            applied = follow(store, *parsed_changes)
             assert len(store.snapshot()) == 1
         assert all((one.problem or "").encode() for one in applied.unreadable_changes)
 
 
 @pytest.mark.parametrize("name", ["from", "to"])
 @pytest.mark.parametrize("ms", [-62_135_596_800_000, 253_402_300_799_999])
-def test_any_time_that_can_be_read_can_be_kept(store: Store, name: str, ms: int) -> None:
+def test_any_readable_time_can_be_stored(store: Store, name: str, ms: int) -> None:
     value = json.dumps({"predicate": "true", name: ms}).encode()
     follow(store, parse_change(b"x", value, [], 100, "alerts-0-1"), clock_skew_ms=5)
     assert at(store, 100) == [["x"] if (name == "to") == (ms > 0) else []]
 
 
-def test_what_was_overtaken_is_not_told(store: Store) -> None:
+def test_an_unreadable_change_with_an_old_revision_is_not_reported(store: Store) -> None:
     follow(store, change("x", 100, "true", 5))
     assert follow(store, change("x", 110, "price > 5", 4)).unreadable_changes == ()
 
 
-def test_lifetimes_are_no_attribute_of_predicates(store: Store) -> None:
+def test_the_validity_attribute_cannot_be_used_in_predicates(store: Store) -> None:
     applied = follow(store, change("x", 100, f"`{VALIDITY}` IS NULL"))
     assert "no column" in str(applied.unreadable_changes[0].problem)
 
 
-def test_what_ended_before_the_horizon_is_left_out_of_the_next_change(store: Store) -> None:
+def test_regions_before_the_horizon_are_dropped_by_the_next_change(store: Store) -> None:
     follow(store, change("x", 100, "a > 1"))
     follow(store, change("x", 200, "a > 1"))
     snapshot = store.snapshot()
@@ -328,7 +329,7 @@ def test_what_ended_before_the_horizon_is_left_out_of_the_next_change(store: Sto
 
 
 @pytest.mark.parametrize("text", [None, "a > 1 AND a < 0", "price > 5"])
-def test_whoever_wants_nothing_is_remembered_with_a_revision(
+def test_the_revision_of_a_subscription_without_matches_is_stored(
     store: Store, text: str | None
 ) -> None:
     follow(store, change("x", 100, text, 7))
@@ -337,7 +338,7 @@ def test_whoever_wants_nothing_is_remembered_with_a_revision(
     assert follow(store, change("x", 101, "true", 6)).num_ignored == 1
 
 
-def test_a_merge_forgets_whoever_was_cancelled_before_the_horizon(tmp_path: Path) -> None:
+def test_merges_expire_subscriptions_cancelled_before_the_horizon(tmp_path: Path) -> None:
     ids = [f"{i}" for i in range(12)]
     with create(tmp_path / "store") as store:
         follow(store, *(change(id_, 100, "true", 1) for id_ in ids))
@@ -351,10 +352,10 @@ def test_a_merge_forgets_whoever_was_cancelled_before_the_horizon(tmp_path: Path
 
 
 @pytest.mark.parametrize("earlier", [change("x", 100, to_ms=110), change("x", 100, None)])
-def test_a_revision_is_remembered_from_its_own_change_on(
+def test_a_revision_marker_expires_after_its_own_change(
     store: Store, earlier: SubscriptionChange
 ) -> None:
-    """What the subscription had before was over long ago: that is no reason to forget it."""
+    """An earlier end of the subscription is no reason to expire the marker."""
     follow(store, earlier)
     follow(store, change("x", 900, None, 5))
     snapshot = store.snapshot()
@@ -362,7 +363,7 @@ def test_a_revision_is_remembered_from_its_own_change_on(
     assert snapshot.take_ids(snapshot.find_expired(VALIDITY, 1_000_000)).to_pylist() == ["x"]
 
 
-def test_cancelling_again_and_again_leaves_one_mark(store: Store) -> None:
+def test_repeated_cancellations_leave_one_revision_marker(store: Store) -> None:
     for at_ms in range(100, 110):
         follow(store, change("x", at_ms, None, at_ms))
     snapshot = store.snapshot()
@@ -371,17 +372,17 @@ def test_cancelling_again_and_again_leaves_one_mark(store: Store) -> None:
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_later_change_counts_from_an_earlier_time_of_another_broker(
+def test_a_later_change_with_an_earlier_time_counts_from_that_time(
     store: Store, at_once: bool
 ) -> None:
     follow(store, change("x", 50, "a = 2"))
     later = [change("x", 100, None), change("x", 90, "a = 3")]
     for batch in [later] if at_once else [[one] for one in later]:
         follow(store, *batch)
-    assert notified(store.snapshot(), (2, 0, 89), (2, 0, 95), (3, 0, 95)) == [["x"], [], ["x"]]
+    assert match_events(store.snapshot(), (2, 0, 89), (2, 0, 95), (3, 0, 95)) == [["x"], [], ["x"]]
 
 
-def test_segments_of_other_derived_attributes_go_together(store: Store) -> None:
+def test_segments_with_different_derived_attributes_are_merged(store: Store) -> None:
     texts = ["a + b > 2", "a * b > 2", "a + b < 1", "a - b > 0"]
     for i, text in enumerate(texts):
         follow(store, change("x", 100 + i, text), change(f"{i}", 100 + i, text))
@@ -391,7 +392,7 @@ def test_segments_of_other_derived_attributes_go_together(store: Store) -> None:
     assert len(regions) == 4
 
 
-def test_an_expression_more_than_allowed_is_told(tmp_path: Path) -> None:
+def test_an_expression_beyond_the_limit_is_reported(tmp_path: Path) -> None:
     space = replace(SPACE, max_derived=1)
     with Store.create(tmp_path / "store", space, id_kind=IdKind.TEXT, merge_policy=TINY) as store:
         assert not follow(store, change("x", 100, "a + b > 2")).unreadable_changes
@@ -400,7 +401,7 @@ def test_an_expression_more_than_allowed_is_told(tmp_path: Path) -> None:
         assert "raise max_derived" in str(applied.unreadable_changes[0].problem)
 
 
-def test_no_change_makes_no_version(store: Store) -> None:
+def test_no_effective_change_makes_no_version(store: Store) -> None:
     follow(store, change("x", 100, "true", 3))
     number = store.snapshot().manifest.version
     follow(store)
@@ -412,7 +413,7 @@ def _of(ids: Sequence[str]) -> list[SubscriptionChange]:
     return [change(id_, 100 + i) for i, id_ in enumerate(ids)]
 
 
-def test_ids_are_any_text(store: Store) -> None:
+def test_ids_may_be_any_text(store: Store) -> None:
     ids = [" ", "a/b", "%", "\n", "\0", "\ufffd", "é", "e\u0301", "🐦", "z" * 5000]
     follow(store, *_of(ids))
     assert at(store, 500) == [sorted(ids)]

@@ -1,4 +1,4 @@
-"""What Spark 4.2 writes of a query with a Kafka source, as it writes it."""
+"""The checkpoint of a query with a Kafka source, as Spark 4.2 writes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ META = f'{{"batchWatermarkMs":0,"batchTimestampMs":1794781371065,{CONF}}}'
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two batches, after which the topic got a partition, and a second topic."""
+    """Return a checkpoint of two batches, after which a partition and a topic were added."""
     for path, text in {
         "metadata": '{"id":"de148bac-5534-4f41-ae20-0f336499f6ce"}',
         "sources/0/0": '\0v1\n{"ads":{"0":3,"1":0}}',
@@ -32,24 +32,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_query_has_its_id(folder: Path) -> None:
+def test_the_query_id_is_read(folder: Path) -> None:
     found = Checkpoint(LocalBackend(folder))
     assert found.read_query_id() == "de148bac-5534-4f41-ae20-0f336499f6ce"
 
 
-def test_the_first_batch_begins_where_the_source_began(folder: Path) -> None:
+def test_the_first_batch_begins_at_the_start_of_the_source(folder: Path) -> None:
     assert Checkpoint(LocalBackend(folder)).read_offset_ranges(0) == {
         "ads": {"0": (3, 5), "1": (0, 4)}
     }
 
 
-def test_a_batch_begins_where_the_one_before_ended(folder: Path) -> None:
+def test_a_batch_begins_at_the_end_of_the_one_before(folder: Path) -> None:
     assert Checkpoint(LocalBackend(folder)).read_offset_ranges(1) == {
         "ads": {"0": (5, 5), "1": (4, 5)}
     }
 
 
-def test_new_partitions_and_topics_begin_at_their_beginning(folder: Path) -> None:
+def test_new_partitions_and_topics_begin_at_offset_0(folder: Path) -> None:
     assert Checkpoint(LocalBackend(folder)).read_offset_ranges(2) == {
         "ads": {"0": (5, 6), "1": (5, 5), "2": (0, 1), "10": (0, 7)},
         "offers": {"0": (0, 2)},
@@ -57,7 +57,7 @@ def test_new_partitions_and_topics_begin_at_their_beginning(folder: Path) -> Non
 
 
 @pytest.mark.parametrize(("missing", "batch"), [("offsets/1", 1), ("offsets/0", 1)])
-def test_a_file_that_is_missing_is_named(folder: Path, missing: str, batch: int) -> None:
+def test_a_missing_file_is_named(folder: Path, missing: str, batch: int) -> None:
     (folder / missing).unlink()
     said = (
         f"has no {missing}: it is not a checkpoint of a stream, or some of its files were deleted. "
@@ -67,14 +67,14 @@ def test_a_file_that_is_missing_is_named(folder: Path, missing: str, batch: int)
         Checkpoint(LocalBackend(folder)).read_offset_ranges(batch)
 
 
-def test_a_folder_that_is_no_checkpoint_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_checkpoint_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StreamError, match="has no metadata"):
         Checkpoint(LocalBackend(tmp_path)).read_query_id()
     with pytest.raises(StreamError, match="has no offsets/0"):
         Checkpoint(LocalBackend(tmp_path)).read_offset_ranges(0)
 
 
-def test_the_next_batch_is_the_one_that_is_not_done(folder: Path, tmp_path: Path) -> None:
+def test_the_next_batch_is_the_first_without_a_commit(folder: Path, tmp_path: Path) -> None:
     found = Checkpoint(LocalBackend(folder))
     assert found.find_next_batch() == 1
     (folder / "commits" / ".2.crc").touch()

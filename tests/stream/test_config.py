@@ -1,4 +1,4 @@
-"""The file of a stream: what it says is understood, and every mistake in it is told."""
+"""The configuration file of a stream: every setting is read, and every mistake is reported."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ servers = "127.0.0.1:9092"
 [events]
 topics = ["ads"]
 schema = "a DOUBLE"
+starting_offsets = "latest"
 [subscriptions]
 topic = "alerts"
 [dead_letters]
@@ -33,7 +34,7 @@ spark_options = { "request.timeout.ms" = 5000 }
 client_options = { "socket.timeout.ms" = 5000 }
 [events]
 topics = ["ads", "offers"]
-schema = "a DOUBLE, v ARRAY<FLOAT>"
+schema = '{"type": "record", "name": "ad", "fields": [{"name": "a", "type": "double"}]}'
 format = "avro"
 id_column = "a"
 starting_offsets = "earliest"
@@ -58,6 +59,7 @@ max_event_delay_s = 5
 [spark]
 master = "local[2,4]"
 jars = "jars/*.jar"
+packages = ["kafka"]
 conf = { "spark.driver.memory" = "2g" }
 [metrics]
 port = 9464
@@ -66,7 +68,7 @@ host = "0.0.0.0"
 
 
 def with_(section: str, setting: str, base: str = LEAST) -> str:
-    """The text with a setting that it did not have, or had otherwise, or without one."""
+    """Return the text with a setting added, replaced or removed."""
     key, value = setting.split(" =")[0], [setting] if "=" in setting else []
     lines, inside = [], False
     for line in base.splitlines():
@@ -84,7 +86,7 @@ def refused(text: str) -> str:
     return str(caught.value)
 
 
-def test_the_least_is_enough() -> None:
+def test_the_smallest_configuration_is_enough() -> None:
     config = StreamConfig.from_toml(LEAST)
     assert config.kafka == KafkaConfig("127.0.0.1:9092")
     assert (config.events.format, config.events.starting_offsets) == ("json", "latest")
@@ -94,7 +96,7 @@ def test_the_least_is_enough() -> None:
     assert (config.spark, config.metrics) == (SparkConfig(), MetricsConfig())
 
 
-def test_everything_can_be_said() -> None:
+def test_every_setting_is_read() -> None:
     config = StreamConfig.from_toml(ALL)
     assert config.kafka == KafkaConfig(
         "one:9092,two:9092",
@@ -112,11 +114,13 @@ def test_everything_can_be_said() -> None:
     assert config.notifications == NotificationsConfig("delta", "notes", ["a"], "table")
     assert config.subscriptions.clock_skew_ms == 0
     assert (config.state.retention_s, config.state.max_event_delay_s) == (10, 5)
-    assert config.spark == SparkConfig("local[2,4]", "jars/*.jar", {"spark.driver.memory": "2g"})
+    assert config.spark == SparkConfig(
+        "local[2,4]", "jars/*.jar", {"spark.driver.memory": "2g"}, ["kafka"]
+    )
     assert config.metrics == MetricsConfig(9464, "0.0.0.0")
 
 
-def test_options_are_spelled_as_kafka_spells_them() -> None:
+def test_option_values_are_written_as_kafka_expects() -> None:
     text = with_("kafka", 'options = { "ssl.a" = true, "b" = false, "c" = 7, "d" = "True" }')
     options = StreamConfig.from_toml(text).kafka.options
     assert options == {"ssl.a": "true", "b": "false", "c": "7", "d": "True"}
@@ -132,7 +136,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
         assert config.notifications.path == str(tmp_path / "table")
 
 
-def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
+def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
     text = with_("state", 'path = "s3://bucket/state"', with_("spark", 'jars = "/jars/*"', ALL))
     config = StreamConfig.from_toml(text).with_resolved_paths(tmp_path)
     assert (config.state.path, config.spark.jars) == ("s3://bucket/state", "/jars/*")
@@ -147,7 +151,7 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         (
             "kafka",
             'options = "x"',
-            '[kafka] options must be a table, as { "key" = "value" }, got \'x\'',
+            '[kafka] options must be a table such as { "key" = "value" }, got \'x\'',
         ),
         ("kafka", "options = { a = [1] }", "[kafka] options must be a table"),
         ("kafka", 'options.security.protocol = "SSL"', "[kafka] options must be a table"),
@@ -155,7 +159,7 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         (
             "events",
             'topics = "ads"',
-            "[events] topics must be a list of non-empty strings, as [\"name\"], got 'ads'",
+            "[events] topics must be a list of non-empty strings such as [\"name\"], got 'ads'",
         ),
         ("events", "topics = [1]", "[events] topics must be a list of non-empty strings"),
         ("events", "topics = []", "[events] topics is empty: name at least one topic"),
@@ -165,6 +169,21 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
             'starting_offsets = "now"',
             "[events] starting_offsets must be 'latest' or 'earliest', got 'now'",
         ),
+        (
+            "events",
+            "starting_offsets",
+            '[events] lacks starting_offsets: write starting_offsets = "earliest" to match every',
+        ),
+        (
+            "events",
+            'schema = "a DOUBEL"',
+            "[events] schema: column a has the unknown type DOUBEL, did you mean DOUBLE?",
+        ),
+        ("events", 'schema = "a DOUBLE, b"', "[events] schema: column 2 (b) has no type"),
+        ("events", 'schema = "a ARRAY<INT"', "[events] schema: the brackets do not match"),
+        ("events", 'id_column = "b"', "[events] id_column is 'b', but the schema has a"),
+        ("notifications", 'include = ["b"]', "[notifications] include names 'b', but events have"),
+        ("spark", 'packages = "kafka"', "[spark] packages must be a list of strings"),
         ("events", "id_column = 5", "[events] id_column must be a string, got 5"),
         (
             "events",
@@ -212,12 +231,12 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         (
             "events",
             'topics = [""]',
-            "[events] topics must be a list of non-empty strings, as [\"name\"], got ['']",
+            "[events] topics must be a list of non-empty strings such as [\"name\"], got ['']",
         ),
         (
             "events",
             'vectors = { v = "x" }',
-            "[events] vectors must be a table of whole numbers, as {",
+            "[events] vectors must be a table of whole numbers such as {",
         ),
         ("events", "vectors = { v = true }", "[events] vectors must be a table of whole numbers"),
         ("events", "vectors = [3]", "[events] vectors must be a table of whole numbers"),
@@ -246,29 +265,29 @@ def test_other_paths_stay_as_they_are(tmp_path: Path) -> None:
         ("zzz", "a = 1", "the file has no setting 'zzz': it has kafka, events, subscriptions"),
     ],
 )
-def test_a_mistake_is_told(section: str, setting: str, said: str) -> None:
+def test_a_mistake_is_reported(section: str, setting: str, said: str) -> None:
     assert refused(with_(section, setting)).startswith(said)
 
 
 @pytest.mark.parametrize("section", ["kafka", "events", "subscriptions", "dead_letters", "state"])
-def test_a_section_that_is_missing_is_told(section: str) -> None:
+def test_a_missing_section_is_reported(section: str) -> None:
     text = re.sub(rf"\[{section}\]\n(?:\w.*\n)*", "", LEAST)
     assert refused(text) == f"the file lacks [{section}]"
     assert refused(f"{section} = 1\n{text}") == f"{section} is a section: write [{section}]"
     assert refused(f"{text}[[{section}]]\n") == f"{section} is a section: write [{section}]"
 
 
-def test_no_topic_of_notifications_is_needed_for_other_sinks() -> None:
+def test_other_sinks_may_share_a_topic_name() -> None:
     text = with_("notifications", 'sink = "foreach"\nfunction = "a:b"\ntopic = "ads"')
     assert StreamConfig.from_toml(text).notifications.function == "a:b"
 
 
-def test_what_is_no_toml_is_told_with_its_place() -> None:
+def test_invalid_toml_is_reported_with_its_position() -> None:
     assert refused("[kafka]\nservers = x") == "not valid TOML: Invalid value (at line 2, column 11)"
     assert "line 3" in refused('[kafka]\nservers = "a"\nservers = "b"\n')
 
 
-def test_a_file_is_named_with_what_is_wrong_in_it(tmp_path: Path) -> None:
+def test_a_problem_is_reported_with_the_name_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "alerts.toml"
     with pytest.raises(InvalidArgumentError, match=r"alerts\.toml cannot be read: .*No such file"):
         StreamConfig.from_file(path)

@@ -1,4 +1,4 @@
-"""The control topic is read to its end, on real Kafka."""
+"""The control topic is read to its end, with a real Kafka server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from covey.testing.kafka_server import KafkaServer
 
 
 @pytest.mark.integration
-def test_a_broker_that_comes_back_is_read_from_at_once(broker: KafkaServer) -> None:
+def test_a_restarted_kafka_server_is_read_at_once(broker: KafkaServer) -> None:
     topic = f"alerts-{uuid4().hex[:8]}"
     broker.create_topic(topic, 1, message_timestamp_type="LogAppendTime")
     control = ControlTopicReader(KafkaCluster(KafkaConfig(broker.address)), topic, {0: 0})
@@ -41,7 +41,7 @@ def subscribe(broker: KafkaServer, topic: str, predicate: str) -> None:
 
 
 def reach_end(control: ControlTopicReader) -> list[SubscriptionChange]:
-    """Tries for some seconds: connections are made again when they are needed."""
+    """Retry for some seconds, since connections are restored only on use."""
     for _ in range(20):
         try:
             return control.read_to_end()

@@ -1,4 +1,4 @@
-"""Words for events that could not be read."""
+"""Reasons and contents of dead letters."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def corrupt(**read: object) -> str:
         (b'{"a": 1}', corrupt(a=1), NO_OBJECT),
     ],
 )
-def test_a_reason_is_said(value: bytes | None, decoded: str | None, reason: str) -> None:
+def test_the_reason_is_reported(value: bytes | None, decoded: str | None, reason: str) -> None:
     assert DeadLetterFormatter("json", ("a", "b")).find_reason(value, decoded) == reason
 
 
-def test_an_event_without_its_id_is_told_apart_from_one_that_is_no_json() -> None:
-    words = DeadLetterFormatter("json", ("a", "b"), "b")
+def test_a_missing_id_is_distinguished_from_invalid_json() -> None:
+    formatter = DeadLetterFormatter("json", ("a", "b"), "b")
     missing = "column b, the event's id, is null"
-    assert words.find_reason(b'{"a": 1}', '{"a": 1}') == missing
-    assert words.find_reason(b'{"a": "x"}', corrupt()) == "type differs from the schema: a"
+    assert formatter.find_reason(b'{"a": 1}', '{"a": 1}') == missing
+    assert formatter.find_reason(b'{"a": "x"}', corrupt()) == "type differs from the schema: a"
     assert DeadLetterFormatter("avro", ("a", "b"), "b").find_reason(b"\0", "{}") == missing
     assert (
         DeadLetterFormatter("avro", ("a",)).find_reason(b"\0", "{}")
@@ -47,17 +47,19 @@ def test_an_event_without_its_id_is_told_apart_from_one_that_is_no_json() -> Non
     )
 
 
-def test_a_letter_has_the_value_as_text_or_else_in_base64() -> None:
-    words = DeadLetterFormatter("json", ("a",))
-    said = json.loads(
-        words.format_letter({"event_ref": "x-0-1", "value": "ž{".encode(), "decoded": None})
+def test_a_letter_contains_the_value_as_text_or_in_base64() -> None:
+    formatter = DeadLetterFormatter("json", ("a",))
+    letter = json.loads(
+        formatter.format_letter({"event_ref": "x-0-1", "value": "ž{".encode(), "decoded": None})
     )
-    assert said == {"event": "x-0-1", "reason": NO_OBJECT, "value": "ž{"}
-    said = json.loads(
-        words.format_letter({"event_ref": "x-0-1", "value": b"\xff" * 90, "decoded": None})
+    assert letter == {"event": "x-0-1", "reason": NO_OBJECT, "value": "ž{"}
+    letter = json.loads(
+        formatter.format_letter({"event_ref": "x-0-1", "value": b"\xff" * 90, "decoded": None})
     )
-    assert said == {
+    assert letter == {
         "event": "x-0-1", "reason": "the value is not valid UTF-8", "value_base64": "/" * 120,
     }  # fmt: skip
-    said = json.loads(words.format_letter({"event_ref": "x-0-1", "value": None, "decoded": None}))
-    assert said == {"event": "x-0-1", "reason": "the value is null"}
+    letter = json.loads(
+        formatter.format_letter({"event_ref": "x-0-1", "value": None, "decoded": None})
+    )
+    assert letter == {"event": "x-0-1", "reason": "the value is null"}

@@ -1,4 +1,4 @@
-"""Batches get their version as soon as Spark has fixed their events, and not before."""
+"""Batches are decided as soon as Spark has fixed their events, and not before."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from covey.stream.control.subscriptions import ControlReadStats, LiveSubscriptio
 from covey.stream.events.match_query import RequiredAttributes
 from covey.stream.metrics.accumulator import TaskCounts
 from covey.stream.metrics.batch_metrics import CompletedBatch, build_batch_metrics
-from tests.stream.live import waited
+from tests.stream.live import wait_for
 from tests.stream.simple import change, create, follow
 
 A = RequiredAttributes((Attribute("a", DOUBLE),))
 
 
 class Followed(LiveSubscriptions):
-    """Subscriptions whose control topic says what a test lets it say."""
+    """Live subscriptions whose control topic is a list of the test."""
 
     def __init__(self, folder: Path) -> None:
         self.store, self.decision_log = create(folder / "store"), DecisionLog(LocalBackend(folder))
@@ -38,8 +38,8 @@ class Followed(LiveSubscriptions):
     ) -> tuple[BatchDecision, ControlReadStats]:
         if self.failure is not None:
             raise self.failure
-        if (known := self.decision_log.find(query_id, batch, {})) is not None:
-            return known, ControlReadStats()
+        if (earlier := self.decision_log.find(query_id, batch, {})) is not None:
+            return earlier, ControlReadStats()
         for predicate in self.waiting:
             follow(self.store, change(predicate, 100, predicate))
         read, self.waiting = ControlReadStats(len(self.waiting)), []
@@ -91,9 +91,11 @@ def fix(checkpoint: Path, batch: int) -> None:
     partial.rename(checkpoint / "offsets" / str(batch))
 
 
-def recorded(subscriptions: Followed, batch: int) -> BatchDecision:
-    """The record of a batch, some seconds later at most."""
-    return waited(lambda: subscriptions.decision_log.find("q", batch, {}), "the record", seconds=10)
+def wait_for_decision(subscriptions: Followed, batch: int) -> BatchDecision:
+    """Wait for the decision of a batch, and return it."""
+    return wait_for(
+        lambda: subscriptions.decision_log.find("q", batch, {}), "the decision", seconds=10
+    )
 
 
 def test_a_batch_is_decided_when_its_events_are_fixed(
@@ -107,29 +109,29 @@ def test_a_batch_is_decided_when_its_events_are_fixed(
     time.sleep(0.05)
     assert subscriptions.decision_log.find("q", 0, {}) is None
     fix(checkpoint, 0)
-    assert recorded(subscriptions, 0).version == 1
+    assert wait_for_decision(subscriptions, 0).version == 1
     subscriptions.waiting = ["a > 2", "a > 3"]
     (checkpoint / "commits" / "0").touch()
     fix(checkpoint, 1)
-    assert recorded(subscriptions, 1).version == 3
+    assert wait_for_decision(subscriptions, 1).version == 3
     assert decider.close() == 1
     assert [one.control_stats.changes for one in waiting.values()] == [1, 2]
     assert waiting[1].snapshot.manifest.version == 3
     assert decider.error is None
 
 
-def test_it_goes_on_with_the_batch_that_is_not_done(
+def test_a_decider_continues_with_the_first_uncommitted_batch(
     subscriptions: Followed, checkpoint: Path, started: Callable[[], BatchDecider]
 ) -> None:
     for batch in (0, 1):
         fix(checkpoint, batch)
     (checkpoint / "commits" / "0").touch()
     started()
-    assert recorded(subscriptions, 1).batch == 1
+    assert wait_for_decision(subscriptions, 1).batch == 1
     assert subscriptions.decision_log.find("q", 0, {}) is None
 
 
-def test_a_version_that_the_query_cannot_match_with_ends_it_on_record(
+def test_a_version_with_new_attributes_is_recorded_and_ends_the_run(
     subscriptions: Followed,
     checkpoint: Path,
     started: Callable[[], BatchDecider],
@@ -140,13 +142,13 @@ def test_a_version_that_the_query_cannot_match_with_ends_it_on_record(
     fix(checkpoint, 0)
     assert decider.run_ended.wait(120)
     assert decider.error is None
-    assert recorded(subscriptions, 0).version == 2
+    assert wait_for_decision(subscriptions, 0).version == 2
     assert decider.required_attributes.names == ("a", "b")
     assert started().run_ended.wait(120)
-    assert waiting[0].control_stats.changes == 2  # not forgotten by the run that decides nothing
+    assert waiting[0].control_stats.changes == 2  # the run that decides nothing keeps it
 
 
-def test_what_fails_ends_it(
+def test_a_failure_ends_the_run(
     subscriptions: Followed, checkpoint: Path, started: Callable[[], BatchDecider]
 ) -> None:
     subscriptions.failure = StreamError("Kafka is away")
@@ -157,7 +159,7 @@ def test_what_fails_ends_it(
     assert decider.close() is None
 
 
-def test_nothing_is_decided_after_it_is_closed(
+def test_nothing_is_decided_after_close(
     subscriptions: Followed, checkpoint: Path, started: Callable[[], BatchDecider]
 ) -> None:
     decider = started()
@@ -173,7 +175,7 @@ PROGRESS = {
 }  # fmt: skip
 
 
-def test_figures_are_those_of_spark_and_of_the_decision(
+def test_metrics_combine_spark_progress_and_the_decision(
     subscriptions: Followed,
     checkpoint: Path,
     started: Callable[[], BatchDecider],
@@ -182,7 +184,7 @@ def test_figures_are_those_of_spark_and_of_the_decision(
     subscriptions.waiting = ["a > 1"]
     decider = started()
     fix(checkpoint, 0)
-    recorded(subscriptions, 0)
+    wait_for_decision(subscriptions, 0)
     decider.close()
     decided = waiting[0]
     start_ms = 1_794_794_400_000

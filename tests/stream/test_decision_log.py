@@ -1,4 +1,4 @@
-"""Records of batches: the first counts, the newest stays, and an event leads to its batch."""
+"""The decision log: the first decision of a batch counts, the newest stays, events have a batch."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ def batch(
     return BatchDecision(query, number, events, version, 1000 + number)
 
 
-def aged(records: DecisionLog, record: BatchDecision, seconds: float) -> BatchDecision:
-    """Records it, so long ago."""
-    kept = records.record_if_absent(record)
+def record_aged(records: DecisionLog, record: BatchDecision, seconds: float) -> BatchDecision:
+    """Record a decision with a file time that many seconds ago."""
+    recorded = records.record_if_absent(record)
     path = records.storage.local_path(record.file_name)
     assert path is not None
     os.utime(path, (time.time() - seconds,) * 2)
-    return kept
+    return recorded
 
 
-def test_a_batch_is_found_as_it_was_recorded(records: DecisionLog) -> None:
+def test_a_decision_is_found_as_it_was_recorded(records: DecisionLog) -> None:
     assert records.find("q", 3, EVENTS) is None
     assert records.record_if_absent(batch(3, 7)) == batch(3, 7)
     assert records.find("q", 3, EVENTS) == batch(3, 7)
     assert list(records.iter_newest_first()) == [batch(3, 7)]
 
 
-def test_offsets_are_the_same_however_they_are_ordered_or_spelled(records: DecisionLog) -> None:
+def test_equal_offset_ranges_in_any_order_or_form_find_the_decision(records: DecisionLog) -> None:
     records.record_if_absent(batch(3, 7))
     same = {"offers": {"0": [0, 3]}, "ads": {"1": [2, 2], "0": [5, 9]}}
     assert records.find("q", 3, same) == batch(3, 7)  # type: ignore[arg-type]
 
 
-def test_the_second_adopts_what_the_first_recorded(records: DecisionLog) -> None:
+def test_a_second_decision_is_replaced_by_the_recorded_one(records: DecisionLog) -> None:
     records.record_if_absent(batch(3, 7))
     assert records.record_if_absent(BatchDecision("q", 3, EVENTS, 8, 5000)) == batch(3, 7)
     assert records.find("q", 3, EVENTS) == batch(3, 7)
 
 
-def test_of_many_at_once_one_is_recorded_for_all(records: DecisionLog) -> None:
+def test_concurrent_decisions_of_a_batch_are_one(records: DecisionLog) -> None:
     found: list[BatchDecision] = []
     threads = [
         threading.Thread(target=lambda v=v: found.append(records.record_if_absent(batch(3, v))))
@@ -77,7 +77,7 @@ def test_of_many_at_once_one_is_recorded_for_all(records: DecisionLog) -> None:
         batch(4, 8),
     ],
 )
-def test_other_events_batches_and_queries_are_other_records(
+def test_other_events_batches_and_queries_are_other_decisions(
     records: DecisionLog, other: BatchDecision
 ) -> None:
     records.record_if_absent(batch(3, 7))
@@ -86,13 +86,13 @@ def test_other_events_batches_and_queries_are_other_records(
     assert records.find(other.query, other.batch, other.events) == other
 
 
-def test_what_is_wrong_with_the_disk_is_raised(records: DecisionLog, tmp_path: Path) -> None:
+def test_errors_of_the_disk_are_raised(records: DecisionLog, tmp_path: Path) -> None:
     (tmp_path / "batches").write_text("no folder")
     with pytest.raises(OSError, match="batches"):
         records.record_if_absent(batch(3))
 
 
-def test_a_record_knows_its_events() -> None:
+def test_a_decision_knows_its_events() -> None:
     record = batch(3)
     assert record.max_event_count == 7
     assert [record.contains("ads", 0, offset) for offset in (4, 5, 8, 9)] == [
@@ -106,21 +106,21 @@ def test_a_record_knows_its_events() -> None:
     assert not record.contains("other", 0, 5)
 
 
-def test_an_event_leads_to_the_last_batch_that_had_it(records: DecisionLog) -> None:
-    aged(records, batch(0, 1, {"ads": {"0": (0, 5)}}), 50)
-    aged(records, batch(1, 2, {"ads": {"0": (5, 9)}}), 40)
-    aged(records, batch(0, 9, {"ads": {"0": (3, 6)}}, query="anew"), 30)
+def test_an_event_is_found_in_the_last_batch_that_contained_it(records: DecisionLog) -> None:
+    record_aged(records, batch(0, 1, {"ads": {"0": (0, 5)}}), 50)
+    record_aged(records, batch(1, 2, {"ads": {"0": (5, 9)}}), 40)
+    record_aged(records, batch(0, 9, {"ads": {"0": (3, 6)}}, query="later"), 30)
     found = [records.find_by_event("ads", 0, offset) for offset in (2, 3, 5, 6, 9)]
     assert [one and one.version for one in found] == [1, 9, 9, 2, None]
 
 
-def test_records_come_from_the_newest_back(records: DecisionLog) -> None:
+def test_decisions_are_listed_newest_first(records: DecisionLog) -> None:
     for number, seconds in ((5, 30), (6, 10), (7, 20)):
-        aged(records, batch(number), seconds)
+        record_aged(records, batch(number), seconds)
     assert [one.batch for one in records.iter_newest_first()] == [6, 7, 5]
 
 
-def test_of_one_moment_the_higher_batch_is_the_newer(records: DecisionLog) -> None:
+def test_the_higher_batch_is_newer_at_the_same_time(records: DecisionLog) -> None:
     now = time.time()
     for number in (10, 9, 100):
         path = records.storage.local_path(records.record_if_absent(batch(number)).file_name)
@@ -129,15 +129,15 @@ def test_of_one_moment_the_higher_batch_is_the_newer(records: DecisionLog) -> No
     assert [one.batch for one in records.iter_newest_first()] == [100, 10, 9]
 
 
-def test_what_was_not_written_to_its_end_is_no_record(records: DecisionLog, tmp_path: Path) -> None:
+def test_a_partial_file_is_no_decision(records: DecisionLog, tmp_path: Path) -> None:
     records.record_if_absent(batch(3))
     (tmp_path / f"{batch(4).file_name}.abc{PARTIAL_SUFFIX}").write_text('{"query": ')
     assert [one.batch for one in records.iter_newest_first()] == [3]
 
 
-def test_old_records_are_forgotten(records: DecisionLog) -> None:
+def test_old_decisions_are_deleted(records: DecisionLog) -> None:
     for number, seconds in ((1, 300), (2, 200), (3, 100)):
-        aged(records, batch(number), seconds)
+        record_aged(records, batch(number), seconds)
     assert records.delete_older_than(250) == 1
     assert [one.batch for one in records.iter_newest_first()] == [3, 2]
     assert records.delete_older_than(250) == 0
@@ -145,17 +145,17 @@ def test_old_records_are_forgotten(records: DecisionLog) -> None:
     assert records.find("q", 3, EVENTS) == batch(3)
 
 
-def test_the_newest_record_is_never_forgotten(records: DecisionLog) -> None:
+def test_the_newest_decision_is_never_deleted(records: DecisionLog) -> None:
     assert records.delete_older_than(0) == 0
-    aged(records, batch(8), 20_000)
-    aged(records, batch(9), 10_000)
+    record_aged(records, batch(8), 20_000)
+    record_aged(records, batch(9), 10_000)
     assert records.delete_older_than(1) == 1
     assert [one.batch for one in records.iter_newest_first()] == [9]
     assert records.delete_older_than(1) == 0
 
 
-def test_what_was_not_written_to_its_end_is_not_the_newest(records: DecisionLog) -> None:
-    aged(records, batch(8), 20_000)
+def test_a_partial_file_does_not_count_as_the_newest_decision(records: DecisionLog) -> None:
+    record_aged(records, batch(8), 20_000)
     unfinished = records.storage.local_path(f"{batch(9).file_name}.abc{PARTIAL_SUFFIX}")
     assert unfinished is not None
     unfinished.write_text("{")
@@ -167,7 +167,7 @@ def test_what_was_not_written_to_its_end_is_not_the_newest(records: DecisionLog)
     assert not unfinished.exists()
 
 
-def test_of_one_moment_the_newest_to_be_kept_is_the_higher_batch(records: DecisionLog) -> None:
+def test_the_higher_batch_is_kept_as_newest_at_the_same_time(records: DecisionLog) -> None:
     for number in (10, 9, 100, 11, 12):
         path = records.storage.local_path(records.record_if_absent(batch(number)).file_name)
         assert path is not None

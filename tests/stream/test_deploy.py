@@ -1,4 +1,4 @@
-"""Plans on Kafka: nobody misses an event, and as much comes to each broker as was planned."""
+"""Plans on Kafka: no subscriber misses an event, and the load of each broker is as planned."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ EVENTS, SAMPLE = 4_000, 20_000
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    """Two levels of brokers, and a plan by the events that come."""
+    """Return a plan of two levels of brokers for a sample of the events."""
     problem = replace(
         ASSIGNMENT_PROBLEMS["hot-spots"](400, 10, degree=4, seed=2), max_delay=2.0, max_load=2.5
     )
-    return search(replace(problem, event_sample=drawn(1, SAMPLE)), steps=100)
+    return search(replace(problem, event_sample=draw_events(1, SAMPLE)), steps=100)
 
 
-def drawn(seed: int, count: int) -> np.ndarray:
+def draw_events(seed: int, count: int) -> np.ndarray:
     return np.random.default_rng(seed).beta(2, 3, (count, 2)) * 1000
 
 
 @pytest.fixture
 def deploy(broker: KafkaServer, run: Run, tmp_path: Path) -> Callable[..., Outcome]:
-    """Puts the plan that the folder has to work."""
+    """Return a function that deploys the plan in the folder of the test."""
 
     def deploy(schema: str = "x DOUBLE, y DOUBLE", *more: str) -> Outcome:
         return run(
@@ -51,7 +51,7 @@ def deploy(broker: KafkaServer, run: Run, tmp_path: Path) -> Callable[..., Outco
     return deploy
 
 
-def test_nobody_misses_an_event(
+def test_every_subscriber_receives_its_events(
     broker: KafkaServer, plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     prefix, tree = tmp_path.name, plan.problem.tree
@@ -62,35 +62,40 @@ def test_nobody_misses_an_event(
     broker.create_topic(f"{prefix}-events", 2)
     for number in range(len(tree)):
         broker.create_topic(f"{prefix}.{number}")
-    events = drawn(7, EVENTS)
+    events = draw_events(7, EVENTS)
     producer = cluster.create_producer()
     for number, (x, y) in enumerate(events.tolist()):
         value = json.dumps({"x": x, "y": y})
         producer.produce(f"{prefix}-events", value.encode(), str(number).encode())
-    producer.produce(f"{prefix}-events", b'{"x": 1}', b"-1")  # nobody's: an attribute is missing
+    # an attribute is missing, so no broker receives it
+    producer.produce(f"{prefix}-events", b'{"x": 1}', b"-1")
     producer.produce(f"{prefix}-events", b"no JSON", b"-2")
     producer.flush()
     done = deploy()
     assert done.code == 0, done.err
-    came = {number: keys(cluster, f"{prefix}.{number}") for number in range(len(tree))}
-    for number, some in came.items():
-        assert len(some) == len(set(some)), "nothing twice where nothing failed"
+    received = {number: keys(cluster, f"{prefix}.{number}") for number in range(len(tree))}
+    for number, numbers in received.items():
+        assert len(numbers) == len(set(numbers)), "without failures no event may arrive twice"
         is_in = np.zeros(EVENTS, np.bool_)
         for low, high in zip(*plan.filters.rectangles_of(number), strict=True):
             is_in |= (events >= low).all(axis=1) & (events <= high).all(axis=1)
-        assert set(some) == set(np.flatnonzero(is_in).tolist())
-        assert abs(len(some) / EVENTS - plan.bandwidth_by_broker[number]) < 0.03
-    wanted = plan.problem.subscribers
+        assert set(numbers) == set(np.flatnonzero(is_in).tolist())
+        assert abs(len(numbers) / EVENTS - plan.bandwidth_by_broker[number]) < 0.03
+    all_subscribers = plan.problem.subscribers
     for row, number in enumerate(plan.assignment.tolist()):
-        mine = (events >= wanted.lower[row]).all(axis=1) & (events <= wanted.upper[row]).all(axis=1)
-        assert set(np.flatnonzero(mine).tolist()) <= set(came[number])
+        is_wanted = (events >= all_subscribers.lower[row]).all(axis=1) & (
+            events <= all_subscribers.upper[row]
+        ).all(axis=1)
+        assert set(np.flatnonzero(is_wanted).tolist()) <= set(received[number])
     lines = [line.split() for line in done.out.splitlines() if line.strip()]
     assert lines[0] == ["broker", "events", "bytes", "share", "planned"]
-    assert [int(line[1].replace(",", "")) for line in lines[1:]] == [len(c) for c in came.values()]
+    assert [int(line[1].replace(",", "")) for line in lines[1:]] == [
+        len(c) for c in received.values()
+    ]
 
 
 def keys(cluster: KafkaCluster, topic: str) -> list[int]:
-    """The keys of all messages of a topic of one partition."""
+    """Return the keys of all messages of a topic with one partition."""
     from confluent_kafka import TopicPartition
 
     consumer = cluster.create_consumer()
@@ -108,7 +113,7 @@ def keys(cluster: KafkaCluster, topic: str) -> list[int]:
     return found
 
 
-def test_a_topic_that_is_not_there_is_named(
+def test_a_missing_topic_is_named(
     plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     SavedPlan.from_plan(plan, ["x", "y"]).save(tmp_path / "plan")
@@ -125,7 +130,7 @@ def test_a_topic_that_is_not_there_is_named(
         (["x DOUBLE, y DOUBLE", "--jars", "nowhere.jar"], "nowhere.jar: there is no such file"),
     ],
 )
-def test_what_it_lacks_is_told(
+def test_missing_attributes_schemas_and_jars_are_reported(
     plan: Plan, deploy: Callable[..., Outcome], tmp_path: Path, words: list[str], message: str
 ) -> None:
     SavedPlan.from_plan(plan, ["x", "y"]).save(tmp_path / "plan")

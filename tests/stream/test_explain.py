@@ -1,4 +1,4 @@
-"""What is said of a decision of the past, and how an event is named."""
+"""Explanations of past decisions, and the names of events."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def counted(
+def explain_x(
     store: Store, at_ms: int, a: int | None = 2, b: int | None = 0
 ) -> list[PredicateOutcome]:
-    """What becomes of the predicates of x on an event."""
+    """Return the outcomes of the predicates of x on an event."""
     snapshot = store.snapshot()
     regions, _ = snapshot.take_regions(snapshot.find_rows(["x"]))
     sums = None if a is None or b is None else a + b
@@ -56,7 +56,7 @@ def decision(
         ("--0-0", ("-", 0, 0)),
     ],
 )
-def test_a_place_is_a_topic_a_partition_and_an_offset(
+def test_an_event_ref_is_a_topic_a_partition_and_an_offset(
     text: str, place: tuple[str, int, int]
 ) -> None:
     assert parse_event_ref(text) == place
@@ -65,21 +65,21 @@ def test_a_place_is_a_topic_a_partition_and_an_offset(
 @pytest.mark.parametrize(
     "text", ["", "ads", "ads-0", "-0-1", "ads-0-", "ads--1", "ads-x-1", "a-0-1.5", "ads-0-²"]
 )
-def test_what_is_no_place_is_told(text: str) -> None:
+def test_an_invalid_event_ref_is_refused(text: str) -> None:
     with pytest.raises(
         InvalidArgumentError, match="is not an event ref: write TOPIC-PARTITION-OFFSET"
     ):
         parse_event_ref(text)
 
 
-def test_each_predicate_has_its_lifetime(store: Store) -> None:
+def test_each_predicate_has_its_validity_interval(store: Store) -> None:
     follow(store, change("x", 1000, "a > 1"), change("x", 2000, "a > 5", to_ms=3000))
-    first, second = counted(store, 1500)
+    first, second = explain_x(store, 1500)
     assert (first.from_ms, first.to_ms, first.is_in_effect) == (1000, 2000, True)
     assert (second.from_ms, second.to_ms, second.is_in_effect) == (2000, 3000, False)
     assert (first.explanation.holds, second.explanation.holds) == (True, False)
     assert [
-        [one.is_in_effect for one in counted(store, at)] for at in (999, 1000, 1999, 2000, 3000)
+        [one.is_in_effect for one in explain_x(store, at)] for at in (999, 1000, 1999, 2000, 3000)
     ] == [
         [False, False],
         [True, False],
@@ -89,30 +89,30 @@ def test_each_predicate_has_its_lifetime(store: Store) -> None:
     ]
 
 
-def test_a_lifetime_without_an_end_has_none(store: Store) -> None:
+def test_an_unbounded_validity_interval_has_no_end(store: Store) -> None:
     follow(store, change("x", 1000, "a > 1"))
-    (only,) = counted(store, 1500)
+    (only,) = explain_x(store, 1500)
     assert (only.from_ms, only.to_ms) == (1000, None)
 
 
 @pytest.mark.parametrize("text", [None, "price > 5", "a > 1 AND a < 0"])
-def test_whoever_wants_nothing_has_no_predicate(store: Store, text: str | None) -> None:
+def test_a_subscription_without_matches_has_no_predicate(store: Store, text: str | None) -> None:
     follow(store, change("x", 1000, text, 3))
-    assert counted(store, 1500) == []
+    assert explain_x(store, 1500) == []
     follow(store, change("x", 2000, None, 4))
-    assert counted(store, 1000) == []
+    assert explain_x(store, 1000) == []
 
 
-def test_expressions_and_free_predicates_are_explained(store: Store) -> None:
+def test_expressions_and_unconstrained_predicates_are_explained(store: Store) -> None:
     follow(store, change("x", 1000, "a + b > 2"), change("x", 2000, "true"))
-    first, second = counted(store, 1500, 2, 1)
+    first, second = explain_x(store, 1500, 2, 1)
     assert (first.explanation.holds, second.explanation.holds) == (True, True)
-    assert [one.explanation.holds for one in counted(store, 1500, 2, None)] == [None, True]
+    assert [one.explanation.holds for one in explain_x(store, 1500, 2, None)] == [None, True]
 
 
 def test_a_notification_is_explained(store: Store) -> None:
     follow(store, change("x", 1000, "a > 1"))
-    given = decision(counted(store, 1500))
+    given = decision(explain_x(store, 1500))
     assert given.is_notified
     lines = str(given).splitlines()
     assert lines[:2] == [
@@ -123,10 +123,10 @@ def test_a_notification_is_explained(store: Store) -> None:
     assert lines[2] == "  yes: a >= 2    (a is 2)"
 
 
-def test_a_predicate_that_did_not_count_is_no_notification(store: Store) -> None:
+def test_a_predicate_that_is_not_in_effect_gives_no_notification(store: Store) -> None:
     follow(store, change("x", 1000, "a > 1"))
     follow(store, change("x", 1200, "a > 5"))
-    given = decision(counted(store, 1500))
+    given = decision(explain_x(store, 1500))
     assert not given.is_notified
     said = str(given)
     assert said.startswith("x was not notified of ads-0-17: version 9, batch 4;")
@@ -134,7 +134,7 @@ def test_a_predicate_that_did_not_count_is_no_notification(store: Store) -> None
     assert "from 1970-01-01T00:00:01.200+00:00 to unbounded (in effect):" in said
 
 
-def test_other_reasons_are_said() -> None:
+def test_other_reasons_are_explained() -> None:
     for given, said in (
         (decision([], problem="the value is null"), "the event could not be read: the value is nu"),
         (decision([], revision=None), "version 9 has no subscription x"),
@@ -150,7 +150,7 @@ def test_other_reasons_are_said() -> None:
         assert second.startswith(said)
 
 
-def test_the_last_time_that_can_be_given_can_be_shown(store: Store) -> None:
+def test_the_latest_possible_time_is_shown(store: Store) -> None:
     follow(store, change("x", 1000, "true", to_ms=253_402_300_799_999))
-    said = str(decision(counted(store, 1500)))
+    said = str(decision(explain_x(store, 1500)))
     assert "to 9999-12-31T23:59:59.999+00:00 (in effect)" in said

@@ -1,4 +1,4 @@
-"""A stream that runs: what its users send, and what comes of it. All with one driver."""
+"""A running stream: messages that users send, and notifications that result, with one driver."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from covey.store import Store
 from covey.stream.control.subscriptions import parse_position
 from tests.stream.commands import Outcome
 from tests.stream.conftest import Running
-from tests.stream.live import Live, producer, read_json, sent
+from tests.stream.live import Live, producer, read_json, send_all
 
 pytestmark = pytest.mark.integration
 
 
-def test_a_backlog_is_matched_against_who_was_subscribed_then(running: Running) -> None:
+def test_a_backlog_is_matched_with_the_subscriptions_at_the_time_of_each_event(
+    running: Running,
+) -> None:
     assert running.stream.notified(*running.backlog) == running.backlog
     assert running.stream.decided(*running.backlog).batch == 0
 
 
-def test_events_are_matched_as_where_keeps_them(running: Running) -> None:
+def test_events_match_like_in_where(running: Running) -> None:
     stream = running.stream
     predicates = {
         "above": "a > 0.5",
@@ -57,7 +59,7 @@ def test_events_are_matched_as_where_keeps_them(running: Running) -> None:
     assert values[value.encode()] == b"tagged"
 
 
-def test_events_that_cannot_be_read_are_dead_letters_and_the_stream_goes_on(
+def test_unreadable_events_become_dead_letters_and_the_stream_continues(
     running: Running,
 ) -> None:
     stream = running.stream
@@ -78,28 +80,28 @@ def test_events_that_cannot_be_read_are_dead_letters_and_the_stream_goes_on(
     assert stream.notified(*places, good) == {**{place: [] for place in places}, good: ["living"]}
     letters = stream.letters()
     for place, (value, reason) in zip(places, unreadable.items(), strict=True):
-        given = {} if value is None else {"value": value.decode(errors="replace")}
+        content = {} if value is None else {"value": value.decode(errors="replace")}
         if reason == "the value is not valid UTF-8":
-            given = {"value_base64": b64encode(value or b"").decode()}
-        assert letters[place] == {"event": place, "reason": reason, **given}
+            content = {"value_base64": b64encode(value or b"").decode()}
+        assert letters[place] == {"event": place, "reason": reason, **content}
     keys = {message.key() for message in stream.read(stream.dead_letters)}
     assert b"dead" in keys
     assert good not in letters
 
 
-def test_events_for_which_an_expression_raises_are_counted_and_told_of(running: Running) -> None:
+def test_events_on_which_an_expression_raises_are_counted_and_logged(running: Running) -> None:
     stream = running.stream
     stream.subscribe("raising", "of = 'raised' AND url_decode(tags[0]) = 'red'")
     stream.subscribe("other", "of = 'raised'")
     stream.subscribe("refused", "of = 'raised' AND medain(a) > 1")
     zero, one = stream.publish({"of": "raised", "tags": ["%zz"]}, {"of": "raised", "tags": ["red"]})
     assert stream.notified(zero, one) == {zero: ["other"], one: ["other", "raising"]}
-    told = [line for line in stream.log if "cannot be computed" in line["what"]]
-    assert {id_ for line in told for id_ in line["subscriptions"]} == {"raising"}
+    warnings = [line for line in stream.log if "cannot be computed" in line["what"]]
+    assert {id_ for line in warnings for id_ in line["subscriptions"]} == {"raising"}
     assert sum(batch["errors"] for batch in stream.batches) == 1
 
 
-def test_changes_that_cannot_be_read_are_dead_letters_and_match_nothing(running: Running) -> None:
+def test_unreadable_changes_become_dead_letters_and_match_nothing(running: Running) -> None:
     stream = running.stream
     stream.subscribe("right", "of = 'changes'")
     stream.subscribe("spoilt", "of = 'changes'")
@@ -153,7 +155,7 @@ def test_changes_take_effect_and_lower_revisions_do_not(running: Running) -> Non
     assert [found[place] for place in places] == expected
 
 
-def test_a_derived_attribute_arrives_while_it_runs(running: Running) -> None:
+def test_a_derived_attribute_is_added_to_a_running_stream(running: Running) -> None:
     stream = running.stream
     (before,) = stream.publish({"of": "derived", "t": "HI"})
     stream.decided(before)
@@ -164,7 +166,7 @@ def test_a_derived_attribute_arrives_while_it_runs(running: Running) -> None:
     ]  # fmt: skip
 
 
-def test_an_acknowledged_subscription_sees_every_later_event(running: Running) -> None:
+def test_an_acknowledged_subscription_is_notified_of_every_later_event(running: Running) -> None:
     stream, places = running.stream, []
     for number in range(int(os.environ.get("COVEY_SUBSCRIBED", "200"))):
         stream.subscribe(f"own-{number}", f"of = 'own' AND n = {number}")
@@ -173,7 +175,7 @@ def test_an_acknowledged_subscription_sees_every_later_event(running: Running) -
     assert [found[place] for place in places] == [[f"own-{i}"] for i in range(len(places))]
 
 
-def test_only_what_is_committed_counts_and_an_open_transaction_does_not_block(
+def test_only_committed_messages_count_and_an_open_transaction_does_not_block(
     running: Running,
 ) -> None:
     stream, broker = running.stream, running.stream.broker
@@ -183,14 +185,14 @@ def test_only_what_is_committed_counts_and_an_open_transaction_does_not_block(
     writer.init_transactions(60)
     event = [(b"k", {"of": "transaction"})]
     writer.begin_transaction()
-    aborted = sent(writer, stream.events, event * 3)
-    sent(writer, stream.control, [(b"never", {"predicate": "of = 'transaction'"})])
+    aborted = send_all(writer, stream.events, event * 3)
+    send_all(writer, stream.control, [(b"never", {"predicate": "of = 'transaction'"})])
     writer.abort_transaction(60)
     writer.begin_transaction()
-    committed = sent(writer, stream.events, event * 3)
+    committed = send_all(writer, stream.events, event * 3)
     writer.commit_transaction(60)
     writer.begin_transaction()
-    sent(writer, stream.control, [(b"held", {"predicate": "of = 'transaction'"})])
+    send_all(writer, stream.control, [(b"held", {"predicate": "of = 'transaction'"})])
     (meanwhile,) = stream.publish({"of": "transaction"})
     found = stream.notified(*aborted, *committed, meanwhile)
     assert [found[place] for place in aborted] == [[]] * 3
@@ -200,7 +202,7 @@ def test_only_what_is_committed_counts_and_an_open_transaction_does_not_block(
     assert stream.notified(after) == {after: ["held", "plain"]}
 
 
-def test_a_second_driver_is_refused_and_the_first_goes_on(
+def test_a_second_driver_is_refused_and_the_first_continues(
     running: Running, run: Callable[..., Outcome]
 ) -> None:
     stream = running.stream
@@ -212,11 +214,11 @@ def test_a_second_driver_is_refused_and_the_first_goes_on(
     assert stream.notified(place) == {place: ["first"]}
 
 
-def test_figures_are_told_to_prometheus_and_in_the_log(running: Running) -> None:
+def test_metrics_are_exported_to_prometheus_and_logged(running: Running) -> None:
     stream = running.stream
     stream.subscribe("counted", "of = 'counted'")
     stream.change(b"uncounted", "no JSON")
-    stream.waited(lambda: counted_by_upkeep(stream), "the changes, though there are no events")
+    stream.wait_for(lambda: is_control_topic_read(stream), "the changes, without an event")
     places = stream.publish({"of": "counted"}, "{broken", {"of": "counted"}, partition=0)
     before, record = figures(running), stream.decided(*places)
     (line,) = [one for one in stream.batches if one["batch"] == record.batch]
@@ -239,15 +241,15 @@ def test_figures_are_told_to_prometheus_and_in_the_log(running: Running) -> None
     assert figures(running)["covey_version"] >= record.version
 
 
-def counted_by_upkeep(stream: Live) -> bool | None:
-    """Whether there is a version with all that the control topic has."""
+def is_control_topic_read(stream: Live) -> bool | None:
+    """Return True if a version has all messages of the control topic, otherwise None."""
     last = stream.read(stream.control)[-1].offset()
     position = parse_position(Store.open(f"{stream.state}/store").snapshot().manifest)
     return (position is not None and position[0] > last) or None
 
 
 def figures(running: Running) -> dict[str, float]:
-    """What Prometheus would see."""
+    """Return the metrics as Prometheus reads them."""
     port = running.stream.sections["metrics"]["port"]
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()

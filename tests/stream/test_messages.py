@@ -1,4 +1,4 @@
-"""Messages of the control topic: what is written is read back, and anything else is told."""
+"""Messages of the control topic: written messages are read back, and others are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(
 
 
 def problem(value: Any, key: bytes | None = b"7") -> str:
-    """What is told of a value, which is a change to nothing then."""
+    """Return the problem of a value, which must parse to a change without effect."""
     found = read(key, value if isinstance(value, bytes) else json.dumps(value).encode())
     assert found.problem is not None
     assert (found.predicate, found.revision, found.from_ms, found.to_ms) == (None, 0, None, None)
@@ -52,7 +52,7 @@ def test_a_cancellation_is_read_back(id: str, revision: int | None) -> None:
     assert read(key, value) == SubscriptionChange(id, 1000, "alerts-0-4", revision=revision or 0)
 
 
-def test_what_is_not_given_is_not_written() -> None:
+def test_omitted_arguments_are_not_written() -> None:
     assert subscription_message("ž", "a > 1") == ("ž".encode(), b'{"predicate": "a > 1"}')
     assert subscription_message("x", "a", from_ms=0) == (b"x", b'{"predicate": "a", "from": 0}')
 
@@ -77,9 +77,9 @@ def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
         (b"\xff\xfe{", "the value is not valid JSON"),
         (b"[" * 100_000, "the value is not valid JSON"),
         (b'{"revision": ' + b"9" * 5000 + b"}", "the value is not valid JSON"),
-        ([1], 'the value is not a JSON object, as {"predicate": "price > 5"}'),
-        ("a > 1", 'the value is not a JSON object, as {"predicate": "price > 5"}'),
-        (None, 'the value is not a JSON object, as {"predicate": "price > 5"}'),
+        ([1], 'the value is not a JSON object such as {"predicate": "price > 5"}'),
+        ("a > 1", 'the value is not a JSON object such as {"predicate": "price > 5"}'),
+        (None, 'the value is not a JSON object such as {"predicate": "price > 5"}'),
         (
             {"Predicate": "a"},
             "unknown key 'Predicate': a change has the keys predicate, revision, from",
@@ -106,32 +106,32 @@ def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
         (b'{"predicate": "\xed\xa0\x80"}', "the predicate contains half of a surrogate pair"),
     ],
 )
-def test_what_cannot_be_read_is_told(value: Any, said: str) -> None:
+def test_an_unreadable_value_is_reported(value: Any, said: str) -> None:
     assert problem(value).startswith(said)
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"-1", b"1.5", b"\xb2", "٣".encode(), b"1" * 5000])
-def test_a_header_that_is_no_revision_is_told(content: bytes) -> None:
+def test_a_header_that_is_no_revision_is_reported(content: bytes) -> None:
     said = read(b"7", None, ("revision", content)).problem
     assert said == f"the header revision must be decimal digits, got {content!r}"
 
 
 @pytest.mark.parametrize("key", [None, b""])
-def test_a_message_without_a_key_is_told(key: bytes | None) -> None:
+def test_a_message_without_a_key_is_reported(key: bytes | None) -> None:
     assert problem({"predicate": "a > 1"}, key) == (
         "the key, which is the subscription's id, is missing"
     )
 
 
-def test_a_key_that_is_no_text_is_nobodys() -> None:
-    """It is not the id that its bytes look like."""
+def test_a_key_that_is_not_utf8_has_no_id() -> None:
+    """The id is not a text similar to the bytes."""
     found = read(b"a\xff", b'{"predicate": "a > 1"}')
     assert found.subscription_id == ""
     assert found.problem == "the key, which is the subscription's id, is not valid UTF-8: b'a\\xff'"
 
 
 @given(st.none() | st.binary(), st.none() | st.binary(), st.binary())
-def test_whatever_is_on_the_topic_is_a_change(
+def test_any_message_becomes_a_change(
     key: bytes | None, value: bytes | None, header: bytes
 ) -> None:
     found = read(key, value, ("revision", header))

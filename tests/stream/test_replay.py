@@ -1,4 +1,4 @@
-"""A stretch of the past in pieces, each with the version that decided it then."""
+"""Replay ranges are divided into pieces, each with the version of its decision."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.stream.simple import change, create, follow
 from tests.stream.test_config import LEAST
 
 
-def recorded(folder: Path, *batches: OffsetRanges) -> DecisionLog:
-    """One after another; batch i was decided by version i."""
+def record_batches(folder: Path, *batches: OffsetRanges) -> DecisionLog:
+    """Record decisions one after another; batch i was decided by version i."""
     records = DecisionLog(LocalBackend(folder))
     for i, events in enumerate(batches):
         path = records.storage.local_path(
@@ -33,7 +33,7 @@ def recorded(folder: Path, *batches: OffsetRanges) -> DecisionLog:
 
 
 def versions(past: ReplayRange, records: DecisionLog) -> dict[tuple[str, str, int], int]:
-    """The version of each event; an event is in one piece only."""
+    """Return the version of each event, which must be in one piece only."""
     found: dict[tuple[str, str, int], int] = {}
     for version, piece in past.split_by_version(records):
         assert piece.start_offsets.keys() == piece.end_offsets.keys()
@@ -45,8 +45,8 @@ def versions(past: ReplayRange, records: DecisionLog) -> dict[tuple[str, str, in
     return found
 
 
-def test_a_stretch_is_cut_by_batches(tmp_path: Path) -> None:
-    records = recorded(
+def test_a_range_is_divided_by_batches(tmp_path: Path) -> None:
+    records = record_batches(
         tmp_path,
         {"ads": {"0": (0, 5), "1": (0, 2)}},
         {"ads": {"0": (5, 9), "1": (2, 2)}},
@@ -60,29 +60,29 @@ def test_a_stretch_is_cut_by_batches(tmp_path: Path) -> None:
     ]
 
 
-def test_an_event_of_several_batches_counts_as_in_the_last(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (6, 9)}})
+def test_an_event_of_several_batches_belongs_to_the_last(tmp_path: Path) -> None:
+    records = record_batches(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (6, 9)}})
     assert list(versions(ReplayRange({"ads": {"0": 4}}, {"ads": {"0": 8}}), records).values()) == [
         1, 1, 0, 0,
     ]  # fmt: skip
 
 
-def test_a_batch_may_have_had_what_is_before_and_after_a_later_one(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (4, 6)}})
+def test_a_batch_may_surround_a_later_one(tmp_path: Path) -> None:
+    records = record_batches(tmp_path, {"ads": {"0": (0, 9)}}, {"ads": {"0": (4, 6)}})
     past = ReplayRange({"ads": {"0": 0}}, {"ads": {"0": 9}})
     assert versions(past, records) == {("ads", "0", i): int(4 <= i < 6) for i in range(9)}
 
 
-def test_nothing_of_a_partition_needs_no_batch(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (0, 9)}})
+def test_an_empty_range_of_a_partition_needs_no_batch(tmp_path: Path) -> None:
+    records = record_batches(tmp_path, {"ads": {"0": (0, 9)}})
     past = ReplayRange({"ads": {"0": 7, "1": 4, "2": 5}}, {"ads": {"0": 9, "1": 4, "2": 3}})
     assert past.split_by_version(records) == [
         (0, ReplayRange({"ads": {"0": 7}}, {"ads": {"0": 9}}))
     ]
 
 
-def test_a_stretch_without_any_event_is_told(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (0, 9)}})
+def test_a_range_without_events_is_reported(tmp_path: Path) -> None:
+    records = record_batches(tmp_path, {"ads": {"0": (0, 9)}})
     for first, end in ((4, 4), (9, 7)):
         said = "the range contains no event: it begins at the end of the topic"
         with pytest.raises(StreamError, match=said):
@@ -96,29 +96,29 @@ RANGES = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted).map(tuple
 def test_each_event_is_decided_by_its_last_batch(
     batches: list[dict[str, tuple[int, int]]], one: tuple[int, int], other: tuple[int, int]
 ) -> None:
-    asked = {"0": one, "1": other}
-    past = ReplayRange({"ads": {p: r[0] for p, r in asked.items()}},
-                {"ads": {p: r[1] for p, r in asked.items()}})  # fmt: skip
-    right = {
+    offset_ranges = {"0": one, "1": other}
+    past = ReplayRange({"ads": {p: r[0] for p, r in offset_ranges.items()}},
+                {"ads": {p: r[1] for p, r in offset_ranges.items()}})  # fmt: skip
+    expected = {
         ("ads", p, offset): max(
             (i for i, batch in enumerate(batches) if offset in range(*batch.get(p, (0, 0)))),
             default=None,
         )
-        for p, r in asked.items()
+        for p, r in offset_ranges.items()
         for offset in range(*r)
     }
     with tempfile.TemporaryDirectory() as folder, patch("os.fsync"):
-        records = recorded(Path(folder), *({"ads": batch} for batch in batches))
-        if None in right.values() or not right:
-            said = "no batch decision contains" if right else "the range contains no event"
+        records = record_batches(Path(folder), *({"ads": batch} for batch in batches))
+        if None in expected.values() or not expected:
+            said = "no batch decision contains" if expected else "the range contains no event"
             with pytest.raises(StreamError, match=said):
                 past.split_by_version(records)
         else:
-            assert versions(past, records) == right
+            assert versions(past, records) == expected
 
 
-def test_what_no_batch_had_is_told(tmp_path: Path) -> None:
-    records = recorded(tmp_path, {"ads": {"0": (3, 5)}}, {"ads": {"0": (5, 9)}})
+def test_events_without_a_decision_are_reported(tmp_path: Path) -> None:
+    records = record_batches(tmp_path, {"ads": {"0": (3, 5)}}, {"ads": {"0": (5, 9)}})
     for first, end, said in ((2, 5, "from 2 to before 3"), (4, 11, "from 9 to before 11")):
         with pytest.raises(StreamError, match=f"'ads' partition 0 {said}: .*retention_s.*--versio"):
             ReplayRange({"ads": {"0": first}}, {"ads": {"0": end}}).split_by_version(records)
@@ -132,13 +132,13 @@ def test_offsets_are_read_as_spark_writes_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "5", "[]", '{"ads": 5}', '{"ads": {"x": 1}}', '{"ads": [1]}'])
-def test_what_are_no_offsets_is_told(text: str) -> None:
+def test_invalid_offsets_are_refused(text: str) -> None:
     said = r'is not a set of offsets: write {"topic": {"0": 1200'
     with pytest.raises(InvalidArgumentError, match=said):
         parse_offsets(text)
 
 
-def test_a_version_is_the_newest_or_the_one_that_is_named(tmp_path: Path) -> None:
+def test_the_newest_or_a_named_version_is_opened(tmp_path: Path) -> None:
     config = StreamConfig.from_toml(LEAST).with_resolved_paths(tmp_path)
     with create(tmp_path / "state" / "store") as store:
         follow(store, change("x", 100))

@@ -1,4 +1,4 @@
-"""Streams that end, by accident or on purpose, and go on where they were."""
+"""Streams that end by accident or on request, and continue after a restart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 from covey.store import Store
 from covey.stream.explain import parse_event_ref
 from tests.stream.commands import Outcome
-from tests.stream.live import Live, waited
+from tests.stream.live import Live, wait_for
 
 pytestmark = pytest.mark.integration
 
@@ -47,7 +47,7 @@ def write(rows, batch):
 """
 
 
-def test_a_batch_that_is_run_again_gives_the_same_bytes(
+def test_a_repeated_batch_gives_the_same_bytes(
     streams: Streams, run: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     (tmp_path / "collecting.py").write_text(SINK)
@@ -60,7 +60,7 @@ def test_a_batch_that_is_run_again_gives_the_same_bytes(
     stream.start(own_process=True)
     assert stream.ended() == -9
     assert not (stream.state / "checkpoint" / "commits" / "0").exists()
-    # What is changed before it goes on is for later events, even if it says otherwise.
+    # Later changes count for later events only, even if their times say otherwise.
     stream.cancel("gone")
     stream.subscribe("new", "a > 1", from_ms=0)
     later = stream.publish({"a": 2})
@@ -81,34 +81,34 @@ def test_a_batch_that_is_run_again_gives_the_same_bytes(
     assert {json.loads(line)["subscription"] for line in lines} == {"kept", "new"}
     assert [(one["batch"], one["notifications"]) for one in stream.batches] == [(0, 4), (1, 2)]
 
-    # A batch begins every five seconds; it ends after the batch under way.
+    # A batch begins every five seconds; the stream ends after the running batch.
     (tmp_path / "slow").touch()
-    waited(lambda: 2.5 < time.time() % 5 < 3 or None, "the middle of five seconds")
+    wait_for(lambda: 2.5 < time.time() % 5 < 3 or None, "the middle of five seconds")
     last = stream.publish({"a": 2})
-    waited(lambda: (tmp_path / "begun").exists() or None, "the batch")
+    wait_for(lambda: (tmp_path / "begun").exists() or None, "the batch")
     assert (tmp_path / "begun").stat().st_mtime % 5 < 2.5
     assert stream.stop() == 0
     assert (tmp_path / "2-0.txt").exists()
     assert (stream.state / "checkpoint" / "commits" / "2").exists()
 
-    # What decided the first batch was longer ago than is kept by now.
+    # The decision of the first batch is older than the retention by now.
     explain = ("explain", stream.path, "--subscription", "kept", "--event-offset")
     refused = run(*explain, places[0])
     assert (refused.code, "longer ago than [state] retention_s = 1" in refused.err) == (2, True)
     assert "kept was notified" in run(*explain, *last).out
 
-    # Events that Kafka has deleted before they were read.
+    # Kafka deletes an event before it is read.
     (lost,) = stream.publish({"a": 2})
     topic, partition, offset = parse_event_ref(lost)
     admin = AdminClient({"bootstrap.servers": stream.broker.address, "log_level": 0})
-    gone = TopicPartition(topic, partition, offset + 1)
-    admin.delete_records([gone])[gone].result(60)
+    deleted_to = TopicPartition(topic, partition, offset + 1)
+    admin.delete_records([deleted_to])[deleted_to].result(60)
     stream.start()
     assert stream.ended() == 2
     assert "events were deleted from Kafka before they were read: Could not" in stream.printed
 
 
-def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
+def test_a_stream_continues_with_the_subscriptions_of_the_control_topic(
     streams: Streams, tmp_path: Path
 ) -> None:
     stream = streams(tmp_path)
@@ -118,7 +118,7 @@ def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
     stream.start()
     assert stream.notified(place) == {place: ["cancelled", "changed", "forgotten", "kept"]}
 
-    # Kafka goes away for some seconds, and what comes meanwhile is not lost.
+    # Kafka is stopped for some seconds, and messages sent in between are not lost.
     stream.broker.kill()
     with ThreadPoolExecutor() as pool:
         subscribing = pool.submit(stream.subscribe, "kept", "a >= 1")
@@ -129,7 +129,7 @@ def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
     assert stream.notified(place) == {place: ["kept"]}
     assert stream.stop() == 0
 
-    # From the store and the tail of the topic.
+    # The subscriptions are read from the store and the end of the topic.
     (before,) = stream.publish({"a": 2})
     stream.cancel("cancelled")
     stream.subscribe("changed", "a < 1")
@@ -144,19 +144,20 @@ def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
     assert count_anew(stream) == 1
     assert stream.stop() == 0
 
-    # A cancellation that Kafka has removed before it was read.
+    # Kafka removes a cancellation before it is read.
     stream.cancel("forgotten")
     compact(stream, "forgotten")
     low, high = stream.publish({"a": 0}, {"a": 2})
     stream.start()
     assert stream.notified(low, high) == {low: ["changed"], high: ["kept", "new"]}
     assert count_anew(stream) == 1
-    (told,) = [one for one in stream.log if one["what"].startswith("cancellations may have been")]
-    assert told["cancelled"] == 2  # and the one that was cancelled before, which is over anyway
+    (warning,) = [
+        one for one in stream.log if one["what"].startswith("cancellations may have been")
+    ]
+    assert warning["cancelled"] == 2  # and the one that was cancelled before, which has no effect
     assert stream.stop() == 0
 
-    # From nothing but the topic, which has more expressions than are allowed.
-    # The folder is another one, since workers of this session may have the old store open.
+    # The subscriptions are read from the topic alone, which has more expressions than allowed.
     stream.state = stream.folder / "anew"
     odd = [f"odd-{i}" for i in range(12)]
     for i, id in enumerate(odd):
@@ -176,12 +177,12 @@ def test_a_stream_goes_on_with_the_subscriptions_of_the_control_topic(
 
 
 def count_anew(stream: Live) -> int:
-    """How often the whole control topic was read."""
+    """Return how often the whole control topic was read."""
     return sum(one["what"] == "rebuilding the store from the control topic" for one in stream.log)
 
 
 def compact(stream: Live, id: str) -> None:
-    """Lets Kafka remove all messages of a subscription that is cancelled."""
+    """Let Kafka remove all messages of a cancelled subscription."""
     resource = ConfigResource(
         ResourceType.TOPIC,
         stream.control,
@@ -197,15 +198,15 @@ def compact(stream: Live, id: str) -> None:
     admin.incremental_alter_configs([resource])[resource].result(60)
 
     def is_gone() -> bool | None:
-        stream.cancel("nobody")  # a segment is closed by the next message only
+        stream.cancel("nobody")  # Kafka closes a segment only with the next message
         time.sleep(0.5)
         return id.encode() not in [one.key() for one in stream.read(stream.control)] or None
 
-    waited(is_gone, f"compaction of {id}")
+    wait_for(is_gone, f"compaction of {id}")
 
 
-def test_a_stream_goes_on_in_zones(streams: Streams, tmp_path: Path) -> None:
-    """What waits is matched with who was subscribed then, whatever the zones are by now."""
+def test_a_stream_continues_with_zones(streams: Streams, tmp_path: Path) -> None:
+    """Waiting events are matched with the subscriptions of their time, also after a rezoning."""
     stream = streams(tmp_path, events={"schema": "a DOUBLE, b INT"})
     for i in range(40):
         stream.subscribe(f"s{i}", f"a BETWEEN {i} AND {i + 2}")
@@ -236,8 +237,8 @@ def test_a_stream_goes_on_in_zones(streams: Streams, tmp_path: Path) -> None:
     assert list(stream.notified(*last).values()) == [["s18", "s19", "s20", "s4", "wide"]]
     assert count_anew(stream) == 1
     message = "dividing the subscriptions into zones again"
-    told = [one for one in stream.log if one["what"] == message]
-    assert [one["zones"] for one in told] == [6]
+    lines = [one for one in stream.log if one["what"] == message]
+    assert [one["zones"] for one in lines] == [6]
     store = Store.open(stream.state / "store")
     zoning = store.zone_map(store.versions[-1])
     assert zoning is not None

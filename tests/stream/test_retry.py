@@ -1,4 +1,4 @@
-"""How long a stream that fails is tried again."""
+"""The retry policy of a stream: delays and the deadline."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_pauses_become_longer_until_a_batch_is_done(clock: Clock) -> None:
-    given = RetryPolicy("state/checkpoint", 7)
-    assert [given.next_delay_s(BROKEN, 7) for _ in range(6)] == [1, 2, 5, 10, 10, 10]
-    assert [given.next_delay_s(BROKEN, 8) for _ in range(2)] == [1, 2]
+def test_delays_increase_until_a_batch_succeeds(clock: Clock) -> None:
+    policy = RetryPolicy("state/checkpoint", 7)
+    assert [policy.next_delay_s(BROKEN, 7) for _ in range(6)] == [1, 2, 5, 10, 10, 10]
+    assert [policy.next_delay_s(BROKEN, 8) for _ in range(2)] == [1, 2]
 
 
-def test_after_ten_minutes_it_is_enough(clock: Clock) -> None:
-    given = RetryPolicy("state/checkpoint", 7)
+def test_the_stream_ends_after_the_deadline_of_ten_minutes(clock: Clock) -> None:
+    policy = RetryPolicy("state/checkpoint", 7)
     clock.now += 599
-    given.next_delay_s(BROKEN, 7)
+    policy.next_delay_s(BROKEN, 7)
     clock.now += 2
     said = r"for 601 seconds \(deadline 600 seconds\): the disk is full$"
     with pytest.raises(StreamError, match=said):
-        given.next_delay_s(BROKEN, 7)
+        policy.next_delay_s(BROKEN, 7)
 
 
-def test_a_batch_in_between_gives_ten_more(clock: Clock) -> None:
-    given = RetryPolicy("state/checkpoint", 7)
+def test_a_successful_batch_resets_the_deadline(clock: Clock) -> None:
+    policy = RetryPolicy("state/checkpoint", 7)
     clock.now += 599
-    assert given.next_delay_s(BROKEN, 8) == 1
+    assert policy.next_delay_s(BROKEN, 8) == 1
     clock.now += 599
-    assert given.next_delay_s(BROKEN, 8) == 2
+    assert policy.next_delay_s(BROKEN, 8) == 2
 
 
-def test_events_that_are_gone_do_not_come_back(clock: Clock) -> None:
-    given = RetryPolicy("state/checkpoint", -1)
-    assert given.next_delay_s(LOST, -1) == 1
+def test_deleted_events_end_the_stream_after_30_seconds(clock: Clock) -> None:
+    policy = RetryPolicy("state/checkpoint", -1)
+    assert policy.next_delay_s(LOST, -1) == 1
     clock.now += 31
     with pytest.raises(StreamError) as raised:
-        given.next_delay_s(LOST, -1)
+        policy.next_delay_s(LOST, -1)
     assert str(raised.value) == (
         "events were deleted from Kafka before they were read: Could not read [6, 7). To continue "
         "without them, delete state/checkpoint"

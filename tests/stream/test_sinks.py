@@ -1,4 +1,4 @@
-"""Avro values into a Delta table, each notification once; sinks are also in test_restart.py."""
+"""Avro values in a Delta table, each notification once; other sinks are in test_restart.py."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA = {
 }
 
 
-def test_avro_values_reach_a_delta_table_once_though_a_batch_is_run_again(
+def test_avro_notifications_reach_a_delta_table_once_although_a_batch_is_repeated(
     streams: Callable[..., Live], tmp_path: Path
 ) -> None:
     stream = streams(
@@ -54,11 +54,11 @@ def test_avro_values_reach_a_delta_table_once_though_a_batch_is_run_again(
         dead |= {place: "the value is not Avro of the schema"} if ids is None else {}
     dead[places[-1]] = "the value is null"
     assert stream.decided(*places).batch == 0
-    assert notified(tmp_path / "table", stream) == sorted(expected.items())
+    assert read_notifications(tmp_path / "table", stream) == sorted(expected.items())
     assert letters(tmp_path / "table", stream) == sorted(dead.items())
     assert stream.stop() == 0
 
-    # As if it had been killed after Delta's commit and before Spark's.
+    # This simulates a kill between Delta's commit and Spark's.
     (stream.state / "checkpoint" / "commits" / "0").unlink()
     (stream.state / "checkpoint" / "commits" / ".0.crc").unlink(missing_ok=True)
     stream.subscribe("later", "a > 0.5 OR a IS NULL")
@@ -66,22 +66,23 @@ def test_avro_values_reach_a_delta_table_once_though_a_batch_is_run_again(
     stream.start(own_process=True)
     assert stream.decided(place).batch == 1
     assert [one["batch"] for one in stream.batches] == [0, 0, 1]
-    assert [one["notifications"] for one in stream.batches] == [4, None, 2]  # it was not counted
+    # the repeated batch was not counted
+    assert [one["notifications"] for one in stream.batches] == [4, None, 2]
     expected |= {f"{place}/{id}": id for id in ("above", "later")}
-    assert notified(tmp_path / "table", stream) == sorted(expected.items())
+    assert read_notifications(tmp_path / "table", stream) == sorted(expected.items())
     assert letters(tmp_path / "table", stream) == sorted(dead.items())
     assert stream.interrupt() == 0
 
 
 def avro(a: float | None, t: str | None) -> bytes:
-    """An event as Avro writes it: which of a union, then the value; a text after its length."""
+    """Return an event in Avro: the branch of a union, then the value; a text after its length."""
     number = b"\x00" if a is None else b"\x02" + struct.pack("<d", a)
     text = b"\x00" if t is None else b"\x02" + bytes([2 * len(t)]) + t.encode()
     return number + text
 
 
-def notified(table: Path, stream: Live) -> list[tuple[str, str]]:
-    """The notifications in the table: their ids and keys."""
+def read_notifications(table: Path, stream: Live) -> list[tuple[str, str]]:
+    """Return the ids and keys of the notifications in the table."""
     found = [
         (json.loads(v)["id"], k) for topic, k, v in rows(table) if topic == stream.notifications
     ]
@@ -89,13 +90,13 @@ def notified(table: Path, stream: Live) -> list[tuple[str, str]]:
 
 
 def letters(table: Path, stream: Live) -> list[tuple[str, str]]:
-    """The dead letters in the table: of which event, and why."""
+    """Return the event refs and reasons of the dead letters in the table."""
     values = [json.loads(value) for topic, _, value in rows(table) if topic == stream.dead_letters]
     return sorted((one["event"], one["reason"]) for one in values)
 
 
 def rows(table: Path) -> list[tuple[str, str, str]]:
-    """The rows of a Delta table, to which rows were only ever added."""
+    """Return the rows of a Delta table to which rows were only added."""
     found = []
     for commit in sorted((table / "_delta_log").glob("*.json")):
         actions = [json.loads(line) for line in commit.read_text().splitlines()]

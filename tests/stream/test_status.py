@@ -1,4 +1,4 @@
-"""What a stream says of itself: in its file, to Prometheus, in its log, and as people see it."""
+"""The status of a stream: in its file, for Prometheus, in its log, and on a terminal."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ BATCH = BatchMetrics(
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is renewed by every batch, not only as often as people can read."""
+    """Let every batch write the status file, without the usual interval."""
     monkeypatch.setattr(module, "_WRITE_INTERVAL_S", 0.0)
 
 
-def seen(folder: Path, now: float | None = None, width: int = 200) -> str:
-    """The picture as a terminal shows it."""
+def show_status(folder: Path, now: float | None = None, width: int = 200) -> str:
+    """Return the status as a terminal shows it."""
     saved = read_status(str(folder))
     assert saved is not None
     console = Console(width=width, color_system=None)
@@ -69,7 +69,7 @@ def free_port() -> int:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_the_file_has_the_last_batches_and_all_that_was_counted(tmp_path: Path) -> None:
+def test_the_file_has_the_last_batches_and_all_totals(tmp_path: Path) -> None:
     status = StatusReporter(tmp_path, MetricsConfig())
     assert read_status(str(tmp_path)) is None
     for number in range(70):
@@ -86,7 +86,7 @@ def test_the_file_has_the_last_batches_and_all_that_was_counted(tmp_path: Path) 
     assert [one.name for one in tmp_path.glob("*")] == [STATUS_FILE]
 
 
-def test_the_last_word_is_written_for_sure(tmp_path: Path) -> None:
+def test_the_last_status_is_always_written(tmp_path: Path) -> None:
     status = StatusReporter(tmp_path, MetricsConfig())
     for number in range(3):
         status.report_batch(replace(BATCH, batch=number))
@@ -97,20 +97,22 @@ def test_the_last_word_is_written_for_sure(tmp_path: Path) -> None:
     assert len(saved["batches"]) == 3
 
 
-def test_a_folder_that_is_not_local_has_no_file() -> None:
+def test_a_remote_folder_has_no_status_file() -> None:
     status = StatusReporter(None, MetricsConfig())
     status.report_batch(BATCH)
     status.write_file(is_last=True)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"\xff"])
-def test_a_folder_that_says_nothing_is_no_error(tmp_path: Path, content: bytes | None) -> None:
+def test_a_missing_or_damaged_status_file_is_no_error(
+    tmp_path: Path, content: bytes | None
+) -> None:
     if content is not None:
         (tmp_path / STATUS_FILE).write_bytes(content)
     assert read_status(str(tmp_path)) is None
 
 
-def test_prometheus_finds_the_same_figures() -> None:
+def test_prometheus_gets_the_same_metrics() -> None:
     port = free_port()
     status = StatusReporter(None, MetricsConfig(port))
     status.start_prometheus()
@@ -132,7 +134,7 @@ def test_prometheus_finds_the_same_figures() -> None:
         assert line in lines
 
 
-def test_a_port_in_use_is_told() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -151,13 +153,13 @@ def test_each_batch_is_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> No
 
 
 @pytest.mark.usefixtures("at_once")
-def test_people_see_batches_rates_and_delays(tmp_path: Path) -> None:
+def test_the_terminal_shows_batches_rates_and_delays(tmp_path: Path) -> None:
     status = StatusReporter(tmp_path, MetricsConfig())
     for number in range(12):
         status.report_batch(
             replace(BATCH, batch=number, events=100 * number, false_candidates=None)
         )
-    said = seen(tmp_path)
+    said = show_status(tmp_path)
     first, rates, delays, header, *rows = said.splitlines()
     assert first.startswith(
         f"process {os.getpid()}, running; in 0 s: 6,600 events, 480 notificatio"
@@ -172,13 +174,13 @@ def test_people_see_batches_rates_and_delays(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_narrow_terminal_has_fewer_columns_and_all_of_each(tmp_path: Path) -> None:
+def test_a_narrow_terminal_shows_fewer_but_complete_columns(tmp_path: Path) -> None:
     status = StatusReporter(tmp_path, MetricsConfig())
     large = {"events": 100_000, "notifications": 1_073_899, "delay_max_ms": 219_571}
     status.report_batch(
         replace(BATCH, batch=123_456, changes=12_345, oldest_change_age_ms=3_984, **large)
     )
-    *_, header, row = seen(tmp_path, width=80).splitlines()
+    *_, header, row = show_status(tmp_path, width=80).splitlines()
     assert header.split() == [
         "batch", "events", "notified", "dead", "changes", "oldest", "ms", "subscribed", "recent",
         "delay", "ms",
@@ -190,34 +192,34 @@ def test_a_narrow_terminal_has_fewer_columns_and_all_of_each(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("delays", [(-5.0, -3.0), (-5.0, 100.0), (0.0, 0.0)])
-def test_delays_may_be_negative_where_clocks_differ(
+def test_delays_may_be_negative_if_clocks_differ(
     tmp_path: Path, delays: tuple[float, float]
 ) -> None:
     status = StatusReporter(tmp_path, MetricsConfig())
     for delay in delays:
         status.report_batch(replace(BATCH, delay_mean_ms=delay))
     bars = "▁█" if delays[1] > 0 else "▁▁"
-    assert f"mean delay in ms {bars} {delays[1]:,.0f} " in seen(tmp_path)
+    assert f"mean delay in ms {bars} {delays[1]:,.0f} " in show_status(tmp_path)
 
 
 @pytest.mark.usefixtures("at_once")
-def test_people_see_whether_it_still_runs(tmp_path: Path) -> None:
+def test_the_terminal_shows_if_the_stream_is_running(tmp_path: Path) -> None:
     status = StatusReporter(tmp_path, MetricsConfig())
     status.report_batch(BATCH)
     saved = read_status(str(tmp_path))
     assert saved is not None
     now = saved["written_ms"] / 1000
-    assert ", running;" in seen(tmp_path, now + 29)
-    assert ", silent for 31 s: is it gone?;" in seen(tmp_path, now + 31)
+    assert ", running;" in show_status(tmp_path, now + 29)
+    assert ", silent for 31 s: has it ended?;" in show_status(tmp_path, now + 31)
     status.write_file(is_last=True)
-    assert ", stopped;" in seen(tmp_path, now + 500)
+    assert ", stopped;" in show_status(tmp_path, now + 500)
 
 
-def test_before_the_first_batch_there_is_none(tmp_path: Path) -> None:
+def test_a_stream_without_a_batch_is_shown(tmp_path: Path) -> None:
     StatusReporter(tmp_path, MetricsConfig()).write_file()
-    assert "no batch yet" in seen(tmp_path)
+    assert "no batch yet" in show_status(tmp_path)
 
 
-def test_what_is_written_is_json(tmp_path: Path) -> None:
+def test_the_status_file_is_json(tmp_path: Path) -> None:
     StatusReporter(tmp_path, MetricsConfig()).report_batch(BATCH)
     assert json.loads((tmp_path / STATUS_FILE).read_bytes())["batches"][0]["false_candidates"] == 5

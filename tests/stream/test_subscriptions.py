@@ -1,4 +1,4 @@
-"""Versions for batches: what is recorded decides, what is over goes, what was read is not lost."""
+"""Live subscriptions: recorded decisions count, expired data is deleted, and no change is lost."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from covey.stream.control.reader import ControlTopicReader
 from covey.stream.control.subscriptions import LiveSubscriptions, format_label, parse_position
 from covey.stream.kafka_cluster import KafkaCluster
 from covey.testing.kafka_server import KafkaServer
-from tests.stream.simple import change, create, follow, notified
+from tests.stream.simple import change, create, follow, match_events
 
 EVENTS: OffsetRanges = {"ads": {"0": (0, 5)}}
-NOBODY = "127.0.0.1:1"  # where no Kafka is: whoever asks it fails
+NO_SERVER = "127.0.0.1:1"  # no Kafka server is here: requests fail
 
 
 def no_report(changes: Sequence[SubscriptionChange]) -> None:
@@ -40,13 +40,13 @@ def no_report(changes: Sequence[SubscriptionChange]) -> None:
 
 def live(
     folder: Path,
-    server: str = NOBODY,
+    server: str = NO_SERVER,
     topic: str = "alerts",
     report: UnreadableChangeHandler = no_report,
 ) -> LiveSubscriptions:
-    """The subscriptions of a state folder, whose control topic is read from its beginning."""
-    place = folder / "store"
-    store = Store.open(place) if place.exists() else create(place)
+    """Return the subscriptions of a state folder, with a control topic read from its beginning."""
+    location = folder / "store"
+    store = Store.open(location) if location.exists() else create(location)
     control = ControlTopicReader(KafkaCluster(KafkaConfig(server)), topic, {0: 0})
     return LiveSubscriptions(
         store, control, DecisionLog(LocalBackend(folder)), ChangeTranslator(0), report, 0.0
@@ -55,13 +55,13 @@ def live(
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[LiveSubscriptions]:
-    """Without Kafka."""
+    """Yield live subscriptions without Kafka."""
     subscriptions = live(tmp_path)
     yield subscriptions
     subscriptions.close()
 
 
-def test_a_version_says_up_to_where_it_has_the_control_topic(alone: LiveSubscriptions) -> None:
+def test_a_version_has_its_position_in_the_control_topic(alone: LiveSubscriptions) -> None:
     store = alone.store
     assert parse_position(store.snapshot().manifest) is None
     position = {10: 3, 0: 5, 2: 0}
@@ -70,22 +70,22 @@ def test_a_version_says_up_to_where_it_has_the_control_topic(alone: LiveSubscrip
     assert parse_position(store.apply(changes, format_label(position))) == position
 
 
-def test_a_batch_that_was_recorded_is_decided_without_a_look_at_the_topic(
+def test_a_recorded_batch_is_decided_without_reading_the_topic(
     alone: LiveSubscriptions,
 ) -> None:
     follow(alone.store, change("x", 100))
     follow(alone.store, change("y", 100))
-    known = BatchDecision("q", 3, EVENTS, 1, 1000)
-    alone.decision_log.record_if_absent(known)
+    recorded = BatchDecision("q", 3, EVENTS, 1, 1000)
+    alone.decision_log.record_if_absent(recorded)
     record, read = alone.decide_batch("q", 3, EVENTS)
-    assert (record, read.changes) == (known, 0)
-    assert notified(alone.open_snapshot(record), (2, 0, 100)) == [["x"]]
+    assert (record, read.changes) == (recorded, 0)
+    assert match_events(alone.open_snapshot(record), (2, 0, 100)) == [["x"]]
     newest = alone.open_snapshot(BatchDecision("q", 4, EVENTS, 2, 0))
-    assert notified(newest, (2, 0, 100)) == [["x", "y"]]
+    assert match_events(newest, (2, 0, 100)) == [["x", "y"]]
 
 
-def test_nothing_is_cleaned_before_a_batch_is_decided(alone: LiveSubscriptions) -> None:
-    """A batch may be about to be run again, with a version of before."""
+def test_nothing_is_deleted_before_a_batch_is_decided(alone: LiveSubscriptions) -> None:
+    """A batch may be about to be repeated with an earlier version."""
     for at_ms in (100, 200):
         follow(alone.store, change("x", at_ms, None))
     alone.expire_before(1000)
@@ -94,7 +94,7 @@ def test_nothing_is_cleaned_before_a_batch_is_decided(alone: LiveSubscriptions) 
     assert len(alone.store.snapshot()) == 1
 
 
-def test_cleaning_leaves_what_decides_the_last_batch_and_who_is_not_over(
+def test_vacuum_keeps_the_version_of_the_last_batch_and_live_subscriptions(
     alone: LiveSubscriptions,
 ) -> None:
     label = format_label({0: 2})
@@ -113,18 +113,18 @@ def test_cleaning_leaves_what_decides_the_last_batch_and_who_is_not_over(
     assert alone.store.versions == [1, 2]
     assert list(alone.decision_log.iter_newest_first()) == [last]
     alone.expire_before(300)
-    alone.expire_before(50)  # what was forgotten is not remembered again
+    alone.expire_before(50)  # an earlier horizon does not replace a later one
     alone.vacuum(0)
     snapshot = alone.store.snapshot()
     assert (alone.store.versions, snapshot.manifest.label) == ([1, 3], label)
     assert snapshot.take_ids(snapshot.rows).to_pylist() == ["y"]
-    assert notified(alone.open_snapshot(last), (2, 0, 150)) == [["x", "y"]]
+    assert match_events(alone.open_snapshot(last), (2, 0, 150)) == [["x", "y"]]
 
 
-def test_who_subscribes_again_during_the_cleaning_stays(
+def test_a_subscription_renewed_during_vacuum_stays(
     alone: LiveSubscriptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is over is looked for while batches are decided."""
+    """Expired subscriptions are searched while batches are decided."""
     follow(alone.store, change("x", 100), change("y", 100))
     follow(alone.store, change("x", 200, None), change("y", 200, None))
     alone.decision_log.record_if_absent(BatchDecision("q", 3, EVENTS, 2, 0))
@@ -141,10 +141,10 @@ def test_who_subscribes_again_during_the_cleaning_stays(
     alone.vacuum(0)
     snapshot = alone.store.snapshot()
     assert snapshot.take_ids(snapshot.rows).to_pylist() == ["x"]
-    assert notified(snapshot, (2, 0, 400)) == [["x"]]
+    assert match_events(snapshot, (2, 0, 400)) == [["x"]]
 
 
-def test_merges_forget_what_is_over(alone: LiveSubscriptions) -> None:
+def test_merges_drop_expired_subscriptions(alone: LiveSubscriptions) -> None:
     follow(alone.store, *(change(f"{i}", 100) for i in range(10)))
     follow(alone.store, *(change(f"{i}", 200, None) for i in range(5)))
     alone.expire_before(300)
@@ -166,24 +166,22 @@ def send(broker: KafkaServer, topic: str, *messages: tuple[bytes, bytes | None])
     for key, value in messages:
         producer.produce(topic, value, key)
         assert producer.flush(60) == 0
-        time.sleep(0.002)  # so that each has a millisecond of its own
+        time.sleep(0.002)  # so that each message has its own millisecond
 
 
 def now(subscriptions: LiveSubscriptions) -> list[str]:
-    """Who is notified of an event that is appended now."""
-    (found,) = notified(subscriptions.store.snapshot(), (2, 0, time.time_ns() // 1_000_000))
+    """Return the ids that an event appended now notifies."""
+    (found,) = match_events(subscriptions.store.snapshot(), (2, 0, time.time_ns() // 1_000_000))
     return found
 
 
 @pytest.mark.integration
-def test_a_report_that_fails_loses_no_change(
-    tmp_path: Path, broker: KafkaServer, topic: str
-) -> None:
-    told: list[SubscriptionChange] = []
+def test_a_failed_report_loses_no_change(tmp_path: Path, broker: KafkaServer, topic: str) -> None:
+    reported: list[SubscriptionChange] = []
 
     def report(changes: Sequence[SubscriptionChange]) -> None:
-        told.extend(changes)
-        if len(told) == 1:
+        reported.extend(changes)
+        if len(reported) == 1:
             raise StreamError("no broker takes it")
 
     subscriptions = live(tmp_path, broker.address, topic, report)
@@ -194,7 +192,7 @@ def test_a_report_that_fails_loses_no_change(
     assert subscriptions.control_position == before
     send(broker, topic, subscription_message("z", "a > 1"))
     assert subscriptions.sync_control().changes == 3
-    assert [one.subscription_id for one in told] == ["y", "y"]
+    assert [one.subscription_id for one in reported] == ["y", "y"]
     assert now(subscriptions) == ["x", "z"]
     assert parse_position(subscriptions.store.snapshot().manifest) == {0: 3}
     subscriptions.close()
@@ -202,14 +200,14 @@ def test_a_report_that_fails_loses_no_change(
 
 @pytest.mark.integration
 @pytest.mark.parametrize("took_effect", [True, False])
-def test_changes_count_once_however_a_version_fails(
+def test_changes_count_once_even_if_a_commit_fails(
     tmp_path: Path,
     broker: KafkaServer,
     topic: str,
     took_effect: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A disk may fail after a version is there: then its changes are not to be applied again."""
+    """A disk may fail after the manifest was written: the changes must not be applied twice."""
     subscriptions = live(tmp_path, broker.address, topic)
     publish = LocalBackend.put_if_absent
 
@@ -232,7 +230,7 @@ def test_changes_count_once_however_a_version_fails(
     send(broker, topic, cancel_message("y"), cancel_message("x", revision=6))
     assert subscriptions.sync_control().ignored_changes == 0
     snapshot = subscriptions.store.snapshot()
-    assert notified(snapshot, (2, 0, between_ms)) == [["x"]]
+    assert match_events(snapshot, (2, 0, between_ms)) == [["x"]]
     assert now(subscriptions) == []
     assert parse_position(snapshot.manifest) == {0: 4}
     assert snapshot.take_revisions(snapshot.find_rows(["x"])).tolist() == [6]

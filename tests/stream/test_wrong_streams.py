@@ -60,7 +60,19 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "schema": (
         {"events": {"schema": "a DOUBLEE"}},
-        "[events] schema is not a Spark schema, as symbol STRING, price DOUBLE: ",
+        "[events] schema: column a has the unknown type DOUBLEE, did you mean DOUBLE?",
+    ),
+    "schema that only Spark can refuse": (
+        {"events": {"schema": "a DECIMAL(99, 2)"}},
+        "price DOUBLE: [DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION] Decimal precision 99",
+    ),
+    "no starting position": (
+        {"events": {"starting_offsets": None}},
+        "[events] lacks starting_offsets: write starting_offsets = ",
+    ),
+    "packages": (
+        {"spark": {"packages": ["kafkaa"]}},
+        "[spark] packages: 'kafkaa' must be kafka, avro, delta, or Maven coordinates",
     ),
     "schema of Avro": (
         {"events": {"format": "avro", "schema": "a DOUBLE"}},
@@ -109,7 +121,7 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
 def stream(
     broker: KafkaServer, commands: Commands, tmp_path_factory: pytest.TempPathFactory
 ) -> Live:
-    """A stream that is never started, and a topic with the times of producers."""
+    """Return a stream that is never started, and create a topic with timestamps of producers."""
     broker.create_topic("created")
     return Live(broker, tmp_path_factory.mktemp("wrong"), commands)
 
@@ -129,7 +141,7 @@ def test_a_wrong_configuration_is_refused(name: str, stream: Live, run: Run) -> 
     assert refused.err.count("\n") == 1
 
 
-def test_a_configuration_that_is_none_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_missing_or_invalid_configuration_file_is_refused(run: Run, tmp_path: Path) -> None:
     absent, broken = tmp_path / "absent.toml", tmp_path / "broken.toml"
     broken.write_text("[kafka\n")
     for command in (["stream"], ["status"], ["explain", "--event-offset", "x-0-0",
@@ -140,17 +152,17 @@ def test_a_configuration_that_is_none_is_refused(run: Run, tmp_path: Path) -> No
         assert (refused.code, f"{broken}: not valid TOML" in refused.err) == (2, True)
 
 
-def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> None:
+def test_wrong_arguments_about_the_past_are_refused(stream: Live, run: Run) -> None:
     path = stream.configure()
     wrong = {
-        ("stream", "--dry-run"): "--dry-run is for a stretch of the past: add --from",
-        ("stream", "--from", "{}"): "the past is computed again with --dry-run only",
+        ("stream", "--dry-run"): "--dry-run is for a replay of past events: add --from",
+        ("stream", "--from", "{}"): "a replay sends no notifications: add --dry-run",
         ("stream", "--from", "0", "--dry-run"): "'0' is not a set of offsets: write",
         ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is not an event topic",
         ("stream", "--from", f'{{"{stream.events}": {{"7": 0}}}}', "--dry-run"): "no partition 7",
         ("explain", "--event-offset", "7", "--subscription", "x"): "'7' is not an event ref",
         ("explain", "--event-offset", "x-0-0", "--subscription", "x"): "no batch decision contains",
-        ("status", "--once"): "says nothing of a stream: has `covey stream",
+        ("status", "--once"): "has no status of a stream: start `covey stream",
     }
     for words, expected in wrong.items():
         refused = run(*words, path)
@@ -159,7 +171,7 @@ def test_a_wrong_question_about_the_past_is_refused(stream: Live, run: Run) -> N
 
 
 def fill(value: Any, known: dict[str, int]) -> Any:
-    """A setting with the ports of now."""
+    """Return a setting with its ports filled in."""
     if value == "{taken}":
         return known["taken"]
     return value.format(**known) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""A Kafka server that is killed comes back with all that it acknowledged."""
+"""A killed Kafka server restarts with every acknowledged message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JARS = Path(__file__).parents[2] / ".kafka"
 
 
 @pytest.mark.integration
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+def test_acknowledged_messages_survive_a_kill(tmp_path: Path) -> None:
     with KafkaServer.on_free_ports(JARS, tmp_path / "kafka", is_short_lived=True) as broker:
         broker.create_topic("events", 2)
         send(broker, range(1000))
@@ -24,7 +24,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         assert read(broker, 1100) == set(range(1100))
 
 
-def test_without_kafka_it_says_how_to_get_it(tmp_path: Path) -> None:
+def test_a_missing_kafka_is_reported_with_the_way_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="download it with `make kafka`"):
         KafkaServer.on_free_ports(tmp_path, tmp_path / "kafka").start()
 
@@ -37,7 +37,7 @@ def send(broker: KafkaServer, numbers: range) -> None:
 
 
 def read(broker: KafkaServer, count: int) -> set[int]:
-    """The first so many messages of all partitions."""
+    """Return the first `count` messages of all partitions."""
     settings = {"bootstrap.servers": broker.address, "group.id": "test", "log_level": 0}
     consumer, found = Consumer({**settings, "auto.offset.reset": "earliest"}), list[int]()
     consumer.subscribe(["events"])

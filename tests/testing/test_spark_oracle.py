@@ -1,4 +1,4 @@
-"""Spark as the oracle: it is asked as `where` is."""
+"""The Spark oracle returns the same as `where`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 
-def test_the_oracle_keeps_what_where_keeps(spark: SparkSession) -> None:
+def test_the_oracle_matches_like_where(spark: SparkSession) -> None:
     from pyspark.errors import PySparkException
 
     frame = spark.createDataFrame([(1, 5.0), (2, None), (3, -1.0)], "`a.b` INT, price DOUBLE")

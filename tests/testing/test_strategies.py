@@ -1,4 +1,4 @@
-"""Strategies: what they draw is fit for its space, and meets."""
+"""Hypothesis strategies draw data that fits its space and covers the interesting cases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.geometry.cases import EVERY
 
 
 @given(st.data(), spaces())
-def test_predicates_name_only_what_the_space_has(data: st.DataObject, space: Space) -> None:
+def test_predicates_use_only_attributes_of_the_space(data: st.DataObject, space: Space) -> None:
     text = data.draw(predicates(space))
     assert not Parser(space).parse([text]).rejected
 
@@ -35,8 +35,8 @@ def test_tables_have_the_columns_of_the_space(data: st.DataObject, space: Space)
 _search = settings(max_examples=1000, phases=[Phase.generate], database=None)
 
 
-def test_covers_that_are_not_equalities_and_matches_occur() -> None:
-    """Found within a few hundred cases, or a property test of them would hold of nothing."""
+def test_strict_covers_and_matches_occur() -> None:
+    """A few hundred cases must contain them, otherwise property tests would check nothing."""
 
     def meets(case: IndexCase) -> bool:
         stored = BruteForceIndex(case.stored_regions)
@@ -68,7 +68,7 @@ def test_vectors_of_every_state_and_balls_of_both_metrics_occur() -> None:
     assert find(drawn, lambda some: has_both(some.constraints["vec"].batch), settings=_search)
 
 
-def test_the_testing_kit_itself_needs_no_hypothesis() -> None:
+def test_the_testing_package_does_not_import_hypothesis() -> None:
     imports = "import covey.testing, covey.testing.random_cases, sys"
     code = f"{imports}; sys.exit('hypothesis' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Who depends on a file, as its sources say."""
+"""The import graph: which tests depend on a file, according to the sources."""
 
 from __future__ import annotations
 
@@ -49,22 +49,20 @@ def graph(tmp_path: Path) -> ImportGraph:
         ("docs/page.md", {}),
     ],
 )
-def test_a_test_depends_on_who_defines_what_it_imports(
+def test_a_test_depends_on_the_definitions_that_it_imports(
     graph: ImportGraph, changed: str, tests: dict[str, int]
 ) -> None:
     found = graph.distances(changed)
     assert {file: n for file, n in found.items() if "test_" in file} == tests
 
 
-def test_who_imported_a_file_that_was_removed_is_still_found(
-    graph: ImportGraph, tmp_path: Path
-) -> None:
+def test_importers_of_a_removed_file_are_still_found(graph: ImportGraph, tmp_path: Path) -> None:
     (tmp_path / "src/shop/money.py").unlink()
-    gone = ImportGraph.read(tmp_path, removed=["src/shop/money.py"])
-    assert gone.distances("src/shop/money.py") == graph.distances("src/shop/money.py")
+    after_removal = ImportGraph.read(tmp_path, removed=["src/shop/money.py"])
+    assert after_removal.distances("src/shop/money.py") == graph.distances("src/shop/money.py")
 
 
-def test_the_package_is_read_whole() -> None:
+def test_the_whole_package_is_read() -> None:
     root = Path(__file__).parents[2]
     graph = ImportGraph.read(root)
     assert {path.relative_to(root).as_posix() for path in (root / "src").rglob("*.py")} <= set(

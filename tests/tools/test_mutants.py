@@ -1,4 +1,4 @@
-"""Mutants: one fault each, the same for every run."""
+"""Mutants have one fault each, and are the same in every run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def f(a: int | None, b) -> int:
 '''
 
 
-def test_each_mutant_has_one_fault_and_is_python() -> None:
+def test_each_mutant_has_one_fault_and_is_valid_python() -> None:
     found = list(mutants.mutants_of("m.py", SOURCE))
     assert all(len(one.diff) == 2 for one in found)
     for one in found:
@@ -43,7 +43,7 @@ def test_each_mutant_has_one_fault_and_is_python() -> None:
     }
 
 
-def test_a_draw_depends_on_the_seed_only_and_has_a_module_once() -> None:
+def test_a_draw_depends_only_on_the_seed_and_has_each_module_once() -> None:
     first, again, other = (mutants.draw(ROOT, seed, 40) for seed in (26, 26, 27))
     assert first == again != other
     assert len({one.file for one in first}) == len(first) == 40
@@ -51,6 +51,6 @@ def test_a_draw_depends_on_the_seed_only_and_has_a_module_once() -> None:
 
 
 @pytest.mark.parametrize(("file", "old", "new"), mutants.BY_HAND)
-def test_faults_by_hand_can_be_put_where_they_belong(file: str, old: str, new: str) -> None:
+def test_faults_by_hand_occur_once_in_the_sources(file: str, old: str, new: str) -> None:
     assert (ROOT / file).read_text().count(old) == 1
     assert old != new

@@ -1,4 +1,4 @@
-"""Names and layout of the sources keep to the rules of the project."""
+"""Names and layout of the sources follow the rules of the project."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_no_package_has_more_than_fifteen_modules() -> None:
 
 
 @pytest.mark.parametrize("package", sorted(p.parent for p in SOURCES.rglob("__init__.py")))
-def test_every_package_says_what_is_in_it(package: Path) -> None:
+def test_every_package_docstring_names_its_modules(package: Path) -> None:
     docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
     modules = [p.stem for p in package.glob("*.py") if not p.stem.startswith("_")]
     assert [name for name in modules if name not in docstring] == []

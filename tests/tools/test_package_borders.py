@@ -1,4 +1,4 @@
-"""Packages of covey import from each other what they offer, and nothing else."""
+"""Packages of covey import only names that other packages export."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 
 from tools.package_borders import ROOT, iter_break_ins
 
-# (importing module, name) -> why it may import what is not offered. Empty, and to stay so.
+# (importing module, name) -> why it may import a name that is not exported; must stay empty.
 ALLOWED: dict[tuple[str, str], str] = {}
 
 
-def test_packages_import_only_what_others_offer() -> None:
+def test_packages_import_only_exported_names() -> None:
     assert set(iter_break_ins(ROOT)) == set(ALLOWED)
 
 
-def test_break_ins_are_found(tmp_path: Path) -> None:
+def test_imports_of_private_names_are_found(tmp_path: Path) -> None:
     sources = {
         "errors.py": "__all__ = ['StoreError']\n",
         "store/__init__.py": "__all__ = ['Store']\nfrom shop.store.store import Store\n",

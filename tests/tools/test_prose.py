@@ -16,7 +16,7 @@ def find(tmp_path: Path, name: str, text: str) -> list[tuple[int, str]]:
     return [(idiom.line, idiom.text) for idiom in find_idioms(path)]
 
 
-def test_docstrings_comments_and_messages_are_read(tmp_path: Path) -> None:
+def test_docstrings_comments_and_messages_are_searched(tmp_path: Path) -> None:
     source = (
         '"""Do it\nanew."""\nwhoever = 1  # for want of one\nraise ValueError(f"so many: {1}")\n'
     )
@@ -32,12 +32,12 @@ def test_code_and_parts_of_words_are_skipped(tmp_path: Path, page: str) -> None:
     assert find(tmp_path, "page.md", page) == []
 
 
-def test_there_are_enough_idioms_and_each_has_a_plain_word() -> None:
+def test_there_are_at_least_40_idioms_with_replacements() -> None:
     assert len(IDIOMS) >= 40
     assert all(IDIOMS.values())
 
 
-def test_the_sample_is_the_same_every_time() -> None:
+def test_the_sample_is_deterministic() -> None:
     sample = draw()
     assert sample == draw()
     assert {

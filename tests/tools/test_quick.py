@@ -1,4 +1,4 @@
-"""Which tests `make quick` runs, in which order, and when it stops."""
+"""The selection, order and deadline of the tests that `make quick` runs."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def test_tests_named_after_a_module_come_first_then_those_of_its_layer() -> None
     ]
 
 
-def test_a_change_of_several_files_affects_what_each_of_them_does() -> None:
+def test_a_change_of_several_files_affects_the_tests_of_each() -> None:
     found = quick.affected_files(GRAPH, ["tests/store/test_store.py", "src/covey/errors.py"])
     assert found[:2] == ["src/covey/errors.py", "tests/store/test_store.py"]
     assert {"tests/space/test_keys.py", "tests/spark/test_model.py"} <= set(found)
 
 
 @pytest.mark.parametrize("file", ["docs/index.md", "Makefile", "pyproject.toml", "docs/site.py"])
-def test_what_no_test_imports_affects_the_tests_of_the_project(file: str) -> None:
+def test_a_file_that_no_test_imports_affects_the_tests_of_the_project(file: str) -> None:
     assert quick.affected_files(GRAPH, [file]) == sorted(quick.PROJECT_TESTS)
     assert all((quick.ROOT / name).exists() for name in quick.PROJECT_TESTS)
 
 
-def test_what_no_test_imports_affects_the_tests_beside_it() -> None:
+def test_a_helper_that_no_test_imports_affects_the_tests_in_its_folder() -> None:
     found = quick.affected_files(GRAPH, ["tests/store/helper.py"])
     assert {"tests/store/test_lock.py", "tests/store/test_store.py"} <= set(found)
 
@@ -63,7 +63,7 @@ def test_tests_named_after_a_module_need_not_import_it() -> None:
 
 
 def commit(root: Path, *names: str) -> None:
-    """Make a commit of all files below a folder, of which the named ones are new and empty."""
+    """Commit all files below a folder, after creating the named ones as empty files."""
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
@@ -84,7 +84,7 @@ def test_changes_are_those_since_a_commit_and_new_files(tmp_path: Path) -> None:
     assert quick.changed_files(tmp_path, "HEAD~1") == changes
 
 
-def test_a_base_that_is_none_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_an_unknown_base_is_reported_in_one_sentence(tmp_path: Path) -> None:
     commit(tmp_path, "kept.py")
     with pytest.raises(SystemExit, match=r"git diff: .*nonsense"):
         quick.changed_files(tmp_path, "nonsense")
@@ -92,7 +92,7 @@ def test_a_base_that_is_none_is_told_in_a_sentence(tmp_path: Path) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with a module and a test of it."""
+    """Return a checkout of a module with a test."""
     monkeypatch.setattr(quick, "ROOT", tmp_path)
     monkeypatch.setenv("PYTHONPATH", f"{quick.__file__}/../..")
     (tmp_path / ".gitignore").write_text("__pycache__\n.pytest_cache\n")
@@ -123,15 +123,15 @@ def test_the_exit_code_is_that_of_the_tests(
         run(price="\ndef test_price(:\n")
 
 
-def test_who_imports_a_module_that_was_removed_is_run(checkout: Path) -> None:
+def test_tests_that_import_a_removed_module_are_run(checkout: Path) -> None:
     (checkout / "tests/test_price.py").write_text("import shop.price\ndef test_price(): ...\n")
     commit(checkout)
     (checkout / "src/shop/price.py").unlink()
-    assert quick.main([]) == 2, "the test cannot be imported"
+    assert quick.main([]) == 2, "the import in the test must fail"
 
 
 @pytest.mark.parametrize("folders", [(), (".jars",)])
-def test_tests_on_spark_are_left_out_where_they_cannot_run(
+def test_spark_tests_are_skipped_if_they_cannot_run(
     checkout: Path, capfd: pytest.CaptureFixture[str], folders: tuple[str, ...]
 ) -> None:
     for name in folders:
@@ -143,7 +143,7 @@ def test_tests_on_spark_are_left_out_where_they_cannot_run(
     assert "tests on Spark are left out: " in capfd.readouterr().out
 
 
-def test_no_test_starts_after_the_deadline_and_tests_on_spark_sooner(
+def test_no_test_starts_after_the_deadline_and_spark_tests_stop_earlier(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = integration\n")

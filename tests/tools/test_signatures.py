@@ -1,4 +1,4 @@
-"""Signatures of public functions keep to the rules of the project."""
+"""Signatures of public functions follow the rules of the project."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.signatures import iter_public_functions
 
 SOURCES = Path(__file__).parents[2] / "src" / "covey"
 
-# Why a function may write into what it is given.
+# Reasons for which a function may write into its arguments.
 WRITES_ALLOWED = {
     "covey.language.compile.atoms.InBall.constrain": "failures of literals belong to their columns",
     "covey.language.compile.distance_conditions.distance_condition": "a step of one compilation",
@@ -20,7 +20,7 @@ WRITES_ALLOWED = {
 _KEYS = "a key is an int, a text or `Below`; numpy holds them as objects"
 _SPARK_ML = "Spark ML's own signature: a parameter is checked when it is set"
 
-# Where a signature may say Any, and why: a prefix of names.
+# Reasons for which a signature may use Any, by prefix of names.
 ANY_ALLOWED = {
     "covey.index.segment.text_ranks.": _KEYS,
     "covey.language.values.sql_literals.key_literal": _KEYS,
@@ -30,7 +30,7 @@ ANY_ALLOWED = {
     "covey.spark.matcher.": _SPARK_ML,
 }
 
-# Where options may be given by position, and why: a prefix of names.
+# Reasons for which options may be positional, by prefix of names.
 OPTIONS_BY_POSITION = {
     "covey.cli.": "typer calls commands by keywords",
     "covey.errors.PredicateError": "message, position and hint stand in this order in all errors",
@@ -42,7 +42,7 @@ OPTIONS_BY_POSITION = {
 }
 
 
-def test_public_signatures_say_types() -> None:
+def test_public_signatures_have_types() -> None:
     untyped = {one.name for one in iter_public_functions(SOURCES) if one.untyped}
     used = {name: prefix for name in untyped for prefix in ANY_ALLOWED if name.startswith(prefix)}
     assert untyped - used.keys() == set()
@@ -67,7 +67,7 @@ def test_any_in_signatures_is_found(tmp_path: Path) -> None:
     }
 
 
-def test_options_are_given_by_name() -> None:
+def test_options_are_keyword_only() -> None:
     positional = {one.name for one in iter_public_functions(SOURCES) if one.positional_options}
     allowed = {
         name: prefix
@@ -79,7 +79,7 @@ def test_options_are_given_by_name() -> None:
     assert set(OPTIONS_BY_POSITION) == set(allowed.values())
 
 
-def test_options_that_may_be_given_by_position_are_found(tmp_path: Path) -> None:
+def test_positional_options_are_found(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()
     (package / "module.py").write_text(
@@ -102,7 +102,7 @@ def test_options_that_may_be_given_by_position_are_found(tmp_path: Path) -> None
     }
 
 
-def test_public_functions_return_what_they_find() -> None:
+def test_public_functions_do_not_write_into_their_arguments() -> None:
     written = {one.name for one in iter_public_functions(SOURCES) if one.written_parameters}
     assert written == set(WRITES_ALLOWED)
 

@@ -1,4 +1,4 @@
-"""Summaries of several runs of pytest, added up."""
+"""The summary adds up the counts of several runs of pytest."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ from tools.summary import add_up
         ("make: *** 2 passed in vain", "pytest has printed no summary"),
     ],
 )  # fmt: skip
-def test_whatever_pytest_counts_is_added_up(printed: str, summary: str) -> None:
+def test_counts_of_all_runs_are_added_up(printed: str, summary: str) -> None:
     assert add_up(printed) == summary

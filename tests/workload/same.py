@@ -1,4 +1,4 @@
-"""Whether two batches of columns are the same, array by array."""
+"""Comparison of two batches of regions, array by array."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ COUNT = 50_000
 
 
 def balls(workload: Workload, count: int) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
-    (given,) = workload.generate_regions(0, count).constraints.values()
-    assert isinstance(given.batch, Balls)
-    return given.batch.centres, decode_floats(given.batch.upper, FLOAT)
+    (column_constraints,) = workload.generate_regions(0, count).constraints.values()
+    assert isinstance(column_constraints.batch, Balls)
+    return column_constraints.batch.centres, decode_floats(column_constraints.batch.upper, FLOAT)
 
 
 @pytest.mark.parametrize("d", [4, 20])
-def test_uniform_radii(d: int) -> None:
+def test_uniform_radii_have_uniform_quantiles(d: int) -> None:
     centres, radii = balls(CubeBalls("uniform", dimensions=d, max_radius=0.5), COUNT)
     assert centres.shape == (COUNT, d)
     assert np.quantile(radii, [0, 0.25, 0.5, 1]) == pytest.approx([0, 0.125, 0.25, 0.5], abs=0.005)
@@ -39,7 +39,7 @@ def test_pareto_radii_are_mostly_small() -> None:
     assert largest.sum() / radii.sum() > 0.55
 
 
-def test_unknown_law() -> None:
+def test_an_unknown_law_is_refused() -> None:
     with pytest.raises(CoveyError, match=r"'uniform' or 'pareto', got 'normal'"):
         CubeBalls("normal")  # type: ignore[arg-type]
 
@@ -53,11 +53,11 @@ def test_watches_are_unit_vectors_in_clusters() -> None:
     column = Events.from_arrow(workload.generate_events(0, 100), workload.space)["embedding"]
     assert isinstance(column, VectorColumn)
     nearest = np.sort(np.sqrt(np.maximum(0, 2 - 2 * column.matrix @ centres.T)), axis=1)
-    assert np.median(nearest[:, 0]) == pytest.approx(0.8, abs=0.05)  # of the same cluster
-    assert np.median(nearest) == pytest.approx(np.sqrt(2), abs=0.05)  # of another
+    assert np.median(nearest[:, 0]) == pytest.approx(0.8, abs=0.05)  # in the same cluster
+    assert np.median(nearest) == pytest.approx(np.sqrt(2), abs=0.05)  # in another cluster
 
 
-def test_texts() -> None:
+def test_balls_have_the_expected_texts() -> None:
     assert CubeBalls("pareto").generate_predicates(0, 1) == [
         "vector_l2_distance(position, CAST(array(0.5330616, 0.7478224, 0.0058998466, 0.34526122) "
         "AS ARRAY<FLOAT>)) <= 0.04416605F"

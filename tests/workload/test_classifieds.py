@@ -1,4 +1,4 @@
-"""Classifieds have the shape that they say."""
+"""Classifieds have the documented shape."""
 
 from __future__ import annotations
 
@@ -23,8 +23,13 @@ def constraints() -> dict[str, Constraints]:
     return dict(Classifieds().generate_regions(0, COUNT).constraints)
 
 
-def test_shares_of_constrained_attributes(constraints: dict[str, Constraints]) -> None:
-    shares = {name: len(given.rows) / COUNT for name, given in constraints.items()}
+def test_attributes_are_constrained_with_the_documented_shares(
+    constraints: dict[str, Constraints],
+) -> None:
+    shares = {
+        name: len(column_constraints.rows) / COUNT
+        for name, column_constraints in constraints.items()
+    }
     assert shares == pytest.approx(
         {
             "category": 1, "latitude": 1, "longitude": 1, "price": 1, "condition": 0.5,
@@ -34,7 +39,7 @@ def test_shares_of_constrained_attributes(constraints: dict[str, Constraints]) -
     )  # fmt: skip
 
 
-def test_one_to_three_keywords_each_once(constraints: dict[str, Constraints]) -> None:
+def test_searches_have_one_to_three_distinct_keywords(constraints: dict[str, Constraints]) -> None:
     words = constraints["words"].batch
     assert isinstance(words, Tags)
     assert (words.tokens.lengths == 1).all()
@@ -67,14 +72,14 @@ def test_conditions_are_lists_of_one_to_three(constraints: dict[str, Constraints
     ).all()
 
 
-def test_prices_are_ranges_or_a_highest_price(constraints: dict[str, Constraints]) -> None:
+def test_prices_are_ranges_or_an_upper_bound(constraints: dict[str, Constraints]) -> None:
     price, money = constraints["price"].batch, key_domain(decimal_type(10, 2))
     assert isinstance(price, Scalars)
     assert (price.upper < money.high).all()
     assert np.mean(price.lower == money.low) == pytest.approx(0.08, abs=0.01)
 
 
-def test_ads() -> None:
+def test_ads_have_the_documented_shape() -> None:
     ads = Classifieds().generate_events(0, COUNT)
     lengths = Counter(len(words) for words in ads.column("words").to_pylist())
     assert sorted(lengths) == list(range(5, 16))
@@ -83,10 +88,11 @@ def test_ads() -> None:
     sellers = zip(
         ads.column("seller").to_pylist(), ads.column("seller_kind").to_pylist(), strict=True
     )
-    assert max(Counter(seller for seller, _ in set(sellers)).values()) == 1  # a seller has one kind
+    # a seller is always of the same kind
+    assert max(Counter(seller for seller, _ in set(sellers)).values()) == 1
 
 
-def test_searches_and_ads_favour_the_same(constraints: dict[str, Constraints]) -> None:
+def test_searches_and_ads_prefer_the_same_values(constraints: dict[str, Constraints]) -> None:
     ads, category, words = (
         Classifieds().generate_events(0, COUNT),
         constraints["category"].batch,
@@ -102,7 +108,7 @@ def _top(texts: list[str]) -> str:
     return Counter(texts).most_common(1)[0][0]
 
 
-def test_texts() -> None:
+def test_classifieds_have_the_expected_texts() -> None:
     texts = Classifieds().generate_predicates(0, 201)
     assert texts[3] == (
         "category = 'tools' AND latitude BETWEEN 43.13753D AND 43.27131D "

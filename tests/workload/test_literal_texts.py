@@ -1,4 +1,4 @@
-"""Literals: what Spark reads is the value that was written."""
+"""SQL literals: Spark reads the value that was written."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_doubles_keep_all_their_bits() -> None:
     assert [float(text[:-1]) for text in written] == DOUBLES.tolist()
 
 
-def test_floats_are_short_and_without_exponents() -> None:
+def test_floats_are_short_and_have_no_exponent() -> None:
     written = literal_texts.format_floats(FLOATS)
     assert written[:3] == ["0.1F", "-0.03F", "0.00000015F"]
     assert [np.float32(text[:-1]) for text in written] == FLOATS.tolist()
 
 
 @pytest.mark.integration
-def test_spark_reads_what_was_written() -> None:
+def test_spark_reads_the_written_values() -> None:
     from pyspark.sql import SparkSession
 
     spark = (

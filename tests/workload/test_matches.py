@@ -1,7 +1,7 @@
-"""Matches per event are near what each workload says of itself, extrapolated from a small size.
+"""Matches per event are near the documented numbers, extrapolated from a small size.
 
-Expected matches are proportional to the number of subscriptions, so a small size is enough. At
-larger ones: `python tests/workload/test_matches.py classifieds 2000000 1000`.
+Expected matches are proportional to the number of subscriptions, so a small size is enough. For
+larger sizes: `python tests/workload/test_matches.py classifieds 2000000 1000`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from covey.workload import Workload, create_workload
         ("watches", 200_000, 5, 20_000, 500),
     ],
 )
-def test_matches_per_event(
+def test_matches_per_event_are_as_documented(
     name: str, at: int, stated: float, subscriptions: int, events: int
 ) -> None:
     measured = matches_per_event(create_workload(name), subscriptions, events) * at / subscriptions
@@ -46,7 +46,7 @@ def test_matches_per_event(
 
 
 def matches_per_event(workload: Workload, subscriptions: int, events: int) -> float:
-    """Brute force: every event against all subscriptions, attribute by attribute."""
+    """Return the matches per event by brute force, attribute by attribute."""
     regions = workload.generate_regions(0, subscriptions)
     batch = Events.from_arrow(workload.generate_events(0, events), workload.space)
     most_constrained_first = sorted(regions.constraints, key=lambda n: -_count(regions, n))
@@ -57,13 +57,13 @@ def matches_per_event(workload: Workload, subscriptions: int, events: int) -> fl
     matches = 0
     for event in range(events):
         alive = np.arange(subscriptions)
-        for given, admits in tests:
-            if len(given.rows) == subscriptions:
+        for column_constraints, admits in tests:
+            if len(column_constraints.rows) == subscriptions:
                 alive = alive[admits(event, alive)]
                 continue
-            places, there = given.locate_rows(alive)
-            there[there] = ~admits(event, places[there])
-            alive = alive[~there]
+            places, is_constrained = column_constraints.locate_rows(alive)
+            is_constrained[is_constrained] = ~admits(event, places[is_constrained])
+            alive = alive[~is_constrained]
         matches += len(alive)
     return matches / events
 
@@ -76,7 +76,7 @@ Admits = Callable[[int, NDArray[np.int64]], NDArray[np.bool_]]
 
 
 def _admits(batch: ConstraintBatch, column: Column) -> Admits:
-    """Of an event and rows of a batch: which of these admit it."""
+    """Return a function that says which rows of a batch admit an event."""
     if isinstance(batch, Balls) and isinstance(column, VectorColumn):
         return _is_near(batch, column)
     if isinstance(batch, Tags) and isinstance(column, TagColumn):
@@ -99,12 +99,12 @@ def _is_near(batch: Balls, column: VectorColumn) -> Admits:
 
 
 def _has_words(batch: Tags, column: TagColumn) -> Admits:
-    wanted, has = _codes(batch.tokens.values, column.tokens.values)
+    required, has = _codes(batch.tokens.values, column.tokens.values)
 
     def admits(event: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         places, owner = batch.groups.flat_indices(rows)  # every group is one word
         words = has[column.tokens.offsets[event] : column.tokens.offsets[event + 1]]
-        lacking = np.bincount(owner[~np.isin(wanted[places], words)], minlength=len(rows))
+        lacking = np.bincount(owner[~np.isin(required[places], words)], minlength=len(rows))
         return np.equal(lacking, 0)
 
     return admits
@@ -128,7 +128,7 @@ def _is_between(batch: Scalars, column: ScalarColumn) -> Admits:
 
 
 def _codes(*arrays: NDArray[np.object_]) -> list[NDArray[np.int64]]:
-    """Texts as numbers in the same order."""
+    """Return texts as numbers in the same order."""
     order = {text: i for i, text in enumerate(sorted({t for a in arrays for t in a.tolist()}))}
     return [np.array([order[text] for text in array.tolist()], np.int64) for array in arrays]
 

@@ -71,7 +71,7 @@ def prices(values: list[float | None]) -> Events:
     return Events.from_arrow(pa.table({"price": pa.array(values, pa.float64())}), space)
 
 
-def test_events_without_a_value_have_a_zone_of_their_own() -> None:
+def test_events_without_a_value_have_a_separate_zone() -> None:
     events = prices([None] * 40 + [float(i) for i in range(60)])
     texts = [f"price BETWEEN {i} AND {i + 1}" for i in range(60)] + ["price IS NULL"] * 40
     zone_map = build_zone_map(events, parse(events.space, texts).regions)
@@ -107,7 +107,7 @@ def test_a_zone_of_equal_events_gets_several_partitions() -> None:
 
 
 def test_every_subscription_has_a_zone_or_is_broadcast() -> None:
-    """One meets most zones and is broadcast; one without a region is in zone 0."""
+    """One subscription meets most zones and is broadcast; one without a region is in zone 0."""
     events = prices([float(i) for i in range(100)])
     texts = [*(f"price BETWEEN {i} AND {i}.5" for i in range(100)), "price >= 0 OR price < -5"]
     parsed = parse(events.space, [*texts, "price < 1 AND price > 2"])

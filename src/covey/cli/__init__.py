@@ -1,29 +1,31 @@
 """The command line: `covey --help`.
 
-Commands are thin: each reads its options, checks all that can be checked without Spark, and only
-then imports and starts what takes seconds. Commands with more than one module are packages, whose
-modules have the same names everywhere: `command` declares the options, `job` does the work,
-`report` holds what was counted, `summary` prints it, `plot` draws it.
+Commands are thin: each reads its options, checks everything that can be checked without Spark, and
+then imports and starts the parts that take seconds. Commands with more than one module are
+packages, whose modules have the same names everywhere: `command` declares the options, `job` does
+the work, `report` holds the counts, `summary` prints them, `plot` draws them.
 
 In the order in which a command uses them:
 
     main            the application: all commands, and `--version`
     options         options that several commands share, declared once
-    errors          messages and exit codes for what goes wrong; no traceback of Spark's
+    errors          messages and exit codes of failures, without Spark's tracebacks
     io              tables in files: formats, sources and targets
     session         start and stop the Spark session of a command
-    progress        a bar and the seconds of each step
-    match           `covey match`: all events of a table with all subscriptions of another
+    progress        a progress bar, and the seconds of each step
+    match           `covey match`: match a table of events with a table of subscriptions
     preview         `covey preview`: what a predicate would have matched
-    doctor          `covey doctor`: subscriptions that are wrong, redundant or too broad
-    reduce          `covey compact`: redundant subscriptions, and few filters for all
-    stream          `covey stream`, `covey status` and `covey explain`
+    doctor          `covey doctor`: find wrong, redundant and too broad subscriptions
+    explain         `covey explain`: why an event matched a subscription, or did not
+    reduce          `covey reduce`: redundant subscriptions, and few filters for all
+    stream          `covey stream` and `covey status`: run a stream on Kafka, and watch it
     zones           `covey zones`: the zones of a saved model
-    simulate        `covey simulate`: random runs of broker networks and CANs
     plan            `covey plan`: compare, make and deploy assignments of subscribers to brokers
+    research        `covey research simulate`: random runs of broker networks and CANs
     plotting        matplotlib and PNG code that plots share
-    rejections      rejected subscriptions, and where in their predicate the mistake is
+    rejections      rejected subscriptions by reason, and where in the predicate the mistake is
     console_format  percentages and tables without lines
+    next_step       the last line of a command: what to do next
 """
 
 try:

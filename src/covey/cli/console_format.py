@@ -1,4 +1,4 @@
-"""The console, and numbers and grids as commands print them on the console."""
+"""Console, numbers and grids of the output of commands."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["format_percent", "make_console", "make_grid", "to_row_limit"]
 def make_console(*, stderr: bool = False) -> Console:
     """Return a console that prints texts as they are.
 
-    Ids, predicates, names of columns and paths may have anything in them: in rich's markup `[/red]`
-    is an error, `[red]` is gone and `:heart:` is a picture. Style is given with `rich.text.Text`.
+    Ids, predicates, column names and paths may contain anything: in rich's markup `[/red]` is an
+    error, `[red]` disappears and `:heart:` is a picture. Style is given with `rich.text.Text`.
     """
     return Console(stderr=stderr, markup=False, emoji=False)
 
 
 def format_percent(part: float, whole: float) -> str:
-    """A part of a whole in per cent, with two digits where it is small.
+    """Return a part of a whole in per cent, with two digits if it is small.
 
     >>> format_percent(1, 3), format_percent(1, 100_000), format_percent(0, 5), format_percent(2, 2)
     ('33.3%', '0.001%', '0%', '100%')
@@ -30,12 +30,12 @@ def format_percent(part: float, whole: float) -> str:
 
 
 def to_row_limit(max_rows: int) -> int:
-    """Return how many rows to ask Spark for, which counts them in 32 bits."""
+    """Return the limit to pass to Spark, which counts rows in 32 bits."""
     return min(max_rows, (1 << 31) - 1)
 
 
 def make_grid(number_columns: int = 1) -> Table:
-    """A column of names, so many of numbers, which are to the right, and one of words."""
+    """Return a grid: a column of names, some of right-aligned numbers, and one of words."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     for _ in range(number_columns):

@@ -1,14 +1,17 @@
-"""What went wrong, on stderr: what, where, and how to go on. Nobody sees a traceback of Spark's.
+"""Messages and exit codes of commands that fail: what is wrong, where, and what to do.
 
-Exit code 2 is for what the caller can mend; a mistake of covey's own keeps its traceback.
+Exit codes: 0 done, 1 findings, 2 a mistake of the caller, 3 done but subscriptions were rejected.
+Spark's tracebacks are not shown; an error in covey itself keeps its traceback.
 """
 
 from __future__ import annotations
 
 import errno
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import typer
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -16,7 +19,18 @@ from pyspark.errors import PySparkException
 
 from covey.errors import CoveyError, extract_worker_error
 
-__all__ = ["SPARK_ERRORS", "exit_on_error", "spark_error_message"]
+__all__ = [
+    "EXIT_FINDINGS",
+    "EXIT_MISTAKE",
+    "EXIT_REJECTED",
+    "SPARK_ERRORS",
+    "check_extra",
+    "exit_on_error",
+    "report_rejected",
+    "spark_error_message",
+]
+
+EXIT_FINDINGS, EXIT_MISTAKE, EXIT_REJECTED = 1, 2, 3
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _EXTRA_BY_MODULE = {
@@ -30,7 +44,7 @@ _EXTRA_BY_MODULE = {
 
 @contextmanager
 def exit_on_error() -> Iterator[None]:
-    """Ends the command with a message and an exit code."""
+    """End the command with a message and an exit code if the body raises an expected error."""
     try:
         yield
     except KeyboardInterrupt:
@@ -38,29 +52,49 @@ def exit_on_error() -> Iterator[None]:
         raise typer.Exit(130) from None
     except CoveyError as error:
         typer.echo(f"covey: {error}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(EXIT_MISTAKE) from None
     except ModuleNotFoundError as missing:
         module = (missing.name or "").partition(".")[0]
         if module not in _EXTRA_BY_MODULE:
             raise
         extra = f"pip install 'covey[{_EXTRA_BY_MODULE[module]}]'"
         typer.echo(f"covey: this needs {module}, which is not installed: {extra}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(EXIT_MISTAKE) from None
     except OSError as error:
-        if error.errno == errno.EPIPE:  # who reads the output has enough, which typer knows
+        if error.errno == errno.EPIPE:  # the reader of a pipe has closed it: typer handles that
             raise
         place = "" if error.filename is None else f"{error.filename}: "
         typer.echo(f"covey: {place}{error.strerror or error}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(EXIT_MISTAKE) from None
     except SPARK_ERRORS as error:
         typer.echo(f"covey: Spark failed: {spark_error_message(error)}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(EXIT_MISTAKE) from None
+
+
+def check_extra(*modules: str) -> None:
+    """Refuse to start a long computation that would fail for lack of an optional package.
+
+    Raises:
+        ModuleNotFoundError: a module is not installed; `exit_on_error` names its extra.
+    """
+    for module in modules:
+        if sys.modules.get(module, module) is None or find_spec(module) is None:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+
+def report_rejected(count: int, *, is_allowed: bool) -> int:
+    """Return the exit code of a command that left out subscriptions, and print why it is not 0."""
+    if not count or is_allowed:
+        return 0
+    subject = "1 subscription was" if count == 1 else f"{count:,} subscriptions were"
+    typer.echo(f"covey: {subject} left out; accept that with --allow-rejected", err=True)
+    return EXIT_REJECTED
 
 
 def spark_error_message(error: Exception) -> str:
-    """What an error of Spark's says, in one line: its own message, and that of its first cause.
+    """Return an error of Spark in one line: its message, and the message of its first cause.
 
-    An error of covey's that a worker raised is told as covey tells it.
+    For an error that covey raised in a worker, return covey's message.
     """
     if (raised := extract_worker_error(str(error))) is not None:
         return str(raised)
@@ -69,7 +103,7 @@ def spark_error_message(error: Exception) -> str:
 
 
 def _cause_messages(error: Exception) -> list[str]:
-    """The messages of an error and its causes, the outermost first."""
+    """Return the messages of an error and of its causes, the outermost first."""
     if not isinstance(error, Py4JJavaError):
         return [str(error)]
     found, cause = [], error.java_exception
@@ -80,7 +114,7 @@ def _cause_messages(error: Exception) -> list[str]:
 
 
 def _strip_error_code(message: str) -> str:
-    """A message without its code and without what comes after its first line.
+    """Return the first line of a message, without its error code.
 
     >>> _strip_error_code("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
     'Path does not exist: file:/x'

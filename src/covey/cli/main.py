@@ -1,4 +1,4 @@
-"""The commands, and what they have in common: `covey --help`."""
+"""The application: all commands in groups, and the options before a command (`covey --help`)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import typer
 
 import covey
 from covey.cli.doctor.command import doctor
+from covey.cli.explain.command import explain
 from covey.cli.match.command import match
+from covey.cli.next_step import add_quiet_option
 from covey.cli.plan.commands import plan_app
 from covey.cli.preview.command import preview
-from covey.cli.reduce.command import compact
-from covey.cli.simulate import simulate
-from covey.cli.stream.commands import explain, stream
+from covey.cli.reduce.command import reduce
+from covey.cli.research import research_app
+from covey.cli.stream.commands import stream
 from covey.cli.stream.status import status
 from covey.cli.zones.command import zones
 
@@ -26,19 +28,19 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Match events to standing Spark SQL predicates, exactly.",
+    help="Match events to standing Spark SQL predicates, exactly.\n\n"
+    "Example: covey match ticks.parquet alerts.csv -o matches.parquet",
 )
-app.command()(match)
-app.command()(preview)
-app.command()(doctor)
-app.command("reduce")(compact)
-app.command("compact", hidden=True)(compact)  # its earlier name
-app.command()(stream)
-app.command()(status)
-app.command()(explain)
-app.command()(zones)
-app.command()(simulate)
-app.add_typer(plan_app, name="plan")
+_FILES, _STREAMS, _NETWORKS = "Tables in files", "Streams on Kafka", "Models and broker networks"
+for _panel, _commands in {
+    _FILES: (match, preview, doctor, explain, reduce),
+    _STREAMS: (stream, status),
+    _NETWORKS: (zones,),
+}.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(add_quiet_option(_command))
+app.add_typer(plan_app, name="plan", rich_help_panel=_NETWORKS)
+app.add_typer(research_app, name="research", rich_help_panel="Research")
 
 
 def _print_version(requested: bool) -> None:
@@ -50,15 +52,18 @@ def _print_version(requested: bool) -> None:
 @app.callback()
 def _covey(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version of covey."
+        ),
     ] = False,
 ) -> None:
-    """Takes the options that stand before a command."""
+    """Handle the options before a command."""
     _escape_unencodable()
 
 
 def _escape_unencodable() -> None:
-    """Lets streams write what their encoding lacks, as part of a path, with a backslash."""
+    """Write characters that the encoding of a terminal lacks as backslash escapes."""
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")

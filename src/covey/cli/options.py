@@ -1,8 +1,8 @@
-"""Options that several commands have, each declared once.
+"""Options that several commands share, each declared once.
 
-A command has those of a table of events and one of subscriptions by a parameter of the type
-`TableOptions`, and those of the session by one of `SparkOptions`: `expand_options` puts an option
-for each of their fields in its place.
+A command with a parameter of type `TableOptions` has the options of a table of events and of one of
+subscriptions; one of type `SparkOptions` adds those of the Spark session. `expand_options` replaces
+such a parameter by an option for each of its fields.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from covey.cli.session import SessionLauncher
 from covey.errors import InvalidArgumentError
 
 __all__ = [
+    "AllowRejectedOption",
     "ConfOption",
     "EventsFormatOption",
     "EventsSchemaOption",
@@ -40,22 +41,29 @@ __all__ = [
     "split_names",
 ]
 
-_INPUT_PANEL = "How it is read"
+_INPUT_PANEL = "Input tables"
 _SPARK_PANEL = "Spark"
 
 EventsFormatOption = Annotated[
     FileFormat | None,
-    typer.Option(help="If the suffix does not tell.", rich_help_panel=_INPUT_PANEL),
+    typer.Option(
+        help="Format of the events, if the suffix of the path does not say it.",
+        rich_help_panel=_INPUT_PANEL,
+    ),
 ]
 SubscriptionsFormatOption = Annotated[
     FileFormat | None,
-    typer.Option(help="If the suffix does not tell.", rich_help_panel=_INPUT_PANEL),
+    typer.Option(
+        help="Format of the subscriptions, if the suffix of the path does not say it.",
+        rich_help_panel=_INPUT_PANEL,
+    ),
 ]
 EventsSchemaOption = Annotated[
     str | None,
     typer.Option(
         metavar="DDL",
-        help="Columns of CSV or JSON, as 'symbol STRING, price DOUBLE'; else they are inferred.",
+        help="Columns of CSV or JSON events, for example 'symbol STRING, price DOUBLE'. "
+        "Inferred if missing.",
         rich_help_panel=_INPUT_PANEL,
     ),
 ]
@@ -63,7 +71,8 @@ SubscriptionsSchemaOption = Annotated[
     str | None,
     typer.Option(
         metavar="DDL",
-        help="The same, as 'id BIGINT, predicate STRING'; else ids of CSV are texts.",
+        help="Columns of CSV or JSON subscriptions, for example 'id BIGINT, predicate STRING'. "
+        "Inferred if missing; ids of CSV are then texts.",
         rich_help_panel=_INPUT_PANEL,
     ),
 ]
@@ -71,48 +80,71 @@ VectorsOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=LENGTH",
-        help="A column of numbers that is a vector, as embedding=384. May be repeated.",
+        help="Column of events that holds a vector, and its length: embedding=384. Repeatable.",
         rich_help_panel=_INPUT_PANEL,
     ),
 ]
 IdColumnOption = Annotated[
     str,
-    typer.Option("--id", metavar="COLUMN", help="Of subscriptions.", rich_help_panel=_INPUT_PANEL),
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="Column with the subscription id.",
+        rich_help_panel=_INPUT_PANEL,
+    ),
 ]
 PredicateColumnOption = Annotated[
     str,
     typer.Option(
-        "--predicate", metavar="COLUMN", help="Of subscriptions.", rich_help_panel=_INPUT_PANEL
+        "--predicate",
+        metavar="COLUMN",
+        help="Column with the predicate of the subscription.",
+        rich_help_panel=_INPUT_PANEL,
     ),
 ]
-MasterOption = Annotated[str, typer.Option(help="Where Spark runs.", rich_help_panel=_SPARK_PANEL)]
+MasterOption = Annotated[
+    str,
+    typer.Option(
+        help="Spark master: local[*] for all cores of this machine, or the URL of a cluster.",
+        rich_help_panel=_SPARK_PANEL,
+    ),
+]
 ConfOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY=VALUE",
-        help="A setting of Spark, as spark.driver.memory=8g. May be repeated.",
+        help="Setting of Spark, for example spark.driver.memory=8g. Repeatable.",
         rich_help_panel=_SPARK_PANEL,
     ),
 ]
 JarsOption = Annotated[
     str | None,
     typer.Option(
-        metavar="FILES", help="Jars for Spark, with commas between.", rich_help_panel=_SPARK_PANEL
+        metavar="FILES",
+        help="Jar files that Spark loads, separated by commas.",
+        rich_help_panel=_SPARK_PANEL,
     ),
 ]
 StoreOption = Annotated[
     str | None,
     typer.Option(
         metavar="PATH",
-        help="A folder that all workers reach, for the index; needed unless Spark is local.",
+        help="Folder for the index that all workers can reach. Required unless Spark is local.",
         rich_help_panel=_SPARK_PANEL,
+    ),
+]
+AllowRejectedOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-rejected",
+        help="Exit with 0, not 3, if subscriptions were left out because of wrong predicates.",
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """How tables of events and of subscriptions are read."""
+    """Options for reading a table of events and a table of subscriptions."""
 
     id_column: IdColumnOption = "id"
     predicate_column: PredicateColumnOption = "predicate"
@@ -142,14 +174,14 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """The session of a command."""
+    """Options of the Spark session of a command."""
 
     master: MasterOption = "local[*]"
     conf: ConfOption = None
     jars: JarsOption = None
 
     def make_launcher(self, formats: Iterable[FileFormat] = ()) -> SessionLauncher:
-        """Return what starts the session, with Delta if one of the formats is that."""
+        """Return a launcher of the session, with Delta if one of the formats is Delta."""
         return SessionLauncher.from_options(
             self.master, self.conf, self.jars, needs_delta=FileFormat.DELTA in formats
         )
@@ -159,7 +191,7 @@ _GROUPS = (TableOptions, SparkOptions)
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the fields of its groups of options as options of its own."""
+    """Return the command with an option for each field of its groups of options."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
     for name, one in inspect.signature(command, eval_str=True).parameters.items():
@@ -180,12 +212,12 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     options = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in options}
-    del run.__wrapped__  # whose parameters typer would read
+    del run.__wrapped__  # typer would read the parameters of the wrapped function
     return run
 
 
 def split_names(text: str | None) -> list[str] | None:
-    """The names in 'a, b'; None if nothing was given.
+    """Return the names in 'a, b', or None if there is no text.
 
     >>> split_names("a, b")
     ['a', 'b']
@@ -194,7 +226,7 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def parse_vector_lengths(options: list[str] | None) -> dict[str, int]:
-    """The lengths of vectors by column.
+    """Return the lengths of vectors by column.
 
     >>> parse_vector_lengths(["embedding=384"])
     {'embedding': 384}
@@ -204,6 +236,8 @@ def parse_vector_lengths(options: list[str] | None) -> dict[str, int]:
         name, _, digits = given.rpartition("=")
         length = parse_whole_number(digits)
         if not name or not length:
-            raise InvalidArgumentError(f"--vectors {given}: write COLUMN=LENGTH, as embedding=384")
+            raise InvalidArgumentError(
+                f"--vectors {given}: write COLUMN=LENGTH, for example embedding=384"
+            )
         found[name] = length
     return found

@@ -13,7 +13,7 @@ _PALETTE_SIZE = 128
 
 
 def require_matplotlib() -> None:
-    """Raises where matplotlib is not installed."""
+    """Refuse to go on without matplotlib."""
     if importlib.util.find_spec("matplotlib") is None:
         raise InvalidArgumentError(
             "the picture needs matplotlib: pip install 'covey[report]', or leave the picture out "
@@ -22,7 +22,7 @@ def require_matplotlib() -> None:
 
 
 def compress_png(png: io.BytesIO) -> bytes:
-    """The same picture in as many colours as it has, but for the edges of letters."""
+    """Return a smaller PNG of the same picture, with a palette of 128 colours."""
     from PIL import Image
 
     content = io.BytesIO()

@@ -1,6 +1,7 @@
-"""Steps of a command: a bar while each runs, by the tasks that Spark has finished, and its seconds.
+"""Steps of a command: a progress bar while each runs, and the seconds that each took.
 
-The bar is on stderr, and only where that is a terminal; it is gone when the command ends.
+The bar is on stderr, and only if that is a terminal; it disappears when the command ends. Spark's
+finished tasks move it. For the step that matches events, the bar shows events, rows and time left.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark import StatusTracker
@@ -18,13 +20,26 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from covey.cli.console_format import make_console
 
-__all__ = ["StepProgress", "count_finished_tasks"]
+__all__ = [
+    "OutputProgress",
+    "StepProgress",
+    "count_finished_tasks",
+    "format_output_progress",
+    "read_output_progress",
+]
 
 _POLL_INTERVAL_S = 0.2
 
 
+class OutputProgress(NamedTuple):
+    """The share of the tasks of a write that are finished, and the rows that they wrote."""
+
+    share: float
+    rows: int
+
+
 class StepProgress:
-    """The steps of one command, one after another; `seconds` is what each took.
+    """The steps of one command, one after another; `seconds_by_step` is the time of each.
 
     Cost: some small calls to Spark's driver, five times a second.
     """
@@ -36,7 +51,7 @@ class StepProgress:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[tasks]}"),
+            TextColumn("{task.fields[details]}"),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -54,15 +69,31 @@ class StepProgress:
         self._progress.stop()
 
     @contextmanager
-    def track_step(self, step_name: str, spark: SparkSession | None = None) -> Iterator[None]:
-        """Runs what is inside as a step; with a session, its Spark jobs move the bar."""
+    def pause(self) -> Iterator[None]:
+        """Hide the bar, so that the user can be asked something."""
+        self._progress.stop()
+        try:
+            yield
+        finally:
+            self._progress.start()
+
+    @contextmanager
+    def track_step(
+        self, step_name: str, spark: SparkSession | None = None, *, event_count: int | None = None
+    ) -> Iterator[None]:
+        """Run the body as a step; with a session, its Spark jobs move the bar.
+
+        With `event_count`, the step is a write of that many events, and the bar counts events.
+        """
         started = time.perf_counter()
-        bar = self._progress.add_task(step_name, total=None, tasks="")
+        bar = self._progress.add_task(step_name, total=None, details="")
         done = threading.Event()
         watcher = None
         if spark is not None and not self._progress.disable:
             spark.sparkContext.setJobGroup(step_name, step_name)
-            watcher = threading.Thread(target=self._poll_tasks, args=(spark, step_name, bar, done))
+            watcher = threading.Thread(
+                target=self._poll_jobs, args=(spark, step_name, bar, event_count, done)
+            )
             watcher.start()
         try:
             yield
@@ -73,23 +104,27 @@ class StepProgress:
             self.seconds_by_step[step_name] = time.perf_counter() - started
             self._progress.update(bar, visible=False)
 
-    def _poll_tasks(
-        self, spark: SparkSession, job_group: str, bar: TaskID, done: threading.Event
-    ) -> None:
-        tracker = spark.sparkContext.statusTracker()
+    def _poll_jobs(
+        self, spark: SparkSession, job_group: str, bar: TaskID, event_count: int | None,
+        done: threading.Event,
+    ) -> None:  # fmt: skip
+        tracker, started = spark.sparkContext.statusTracker(), time.perf_counter()
         while not done.wait(_POLL_INTERVAL_S):
             try:
                 finished, known = count_finished_tasks(tracker, job_group)
-            except (Py4JError, OSError):  # Spark is gone, and the step ends with that
+                output = None if event_count is None else read_output_progress(spark, job_group)
+            except (Py4JError, OSError):  # Spark has stopped, and the step ends with that error
                 return
-            if known:
-                self._progress.update(
-                    bar, completed=finished, total=known, tasks=f"{finished:,} of {known:,} tasks"
-                )
+            if output is not None and event_count is not None:
+                details = format_output_progress(output, event_count, time.perf_counter() - started)
+                self._progress.update(bar, completed=output.share, total=1.0, details=details)
+            elif known:
+                details = f"{finished:,} of {known:,} tasks"
+                self._progress.update(bar, completed=finished, total=known, details=details)
 
 
 def count_finished_tasks(tracker: StatusTracker, job_group: str) -> tuple[int, int]:
-    """How many tasks of a group of jobs are finished, and how many it has so far."""
+    """Return how many tasks of a group of jobs are finished, and how many are known so far."""
     finished = known = 0
     for job in tracker.getJobIdsForGroup(job_group):
         info = tracker.getJobInfo(job)
@@ -101,3 +136,39 @@ def count_finished_tasks(tracker: StatusTracker, job_group: str) -> tuple[int, i
                 finished += stage.numTasks if is_over else stage.numCompletedTasks
                 known += stage.numTasks
     return finished, known
+
+
+def read_output_progress(spark: SparkSession, job_group: str) -> OutputProgress | None:
+    """Return how far the write of a group of jobs is, None before its last stage has begun."""
+    tracker = spark.sparkContext.statusTracker()
+    infos = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(job_group)]
+    stages = [stage for info in infos if info is not None for stage in info.stageIds]
+    known = [stage for stage in stages if tracker.getStageInfo(stage) is not None]
+    if not known:
+        return None
+    store = spark.sparkContext._jsc.sc().statusStore()
+    stage = store.lastStageAttempt(max(known))
+    if stage.shuffleWriteBytes():  # the stage that distributes events, before the one that writes
+        return None
+    return OutputProgress(
+        stage.numCompleteTasks() / max(1, stage.numTasks()), int(stage.outputRecords())
+    )
+
+
+def format_output_progress(output: OutputProgress, event_count: int, elapsed_s: float) -> str:
+    """Return events, rows and time left in words; the time is known once a task is finished.
+
+    >>> format_output_progress(OutputProgress(0.25, 1_000), 20_000, 30.0)
+    '5,000 of 20,000 events, 1,000 rows, about 90 s left'
+    """
+    events = f"{output.share * event_count:,.0f} of {event_count:,} events, {output.rows:,} rows"
+    if not 0 < output.share < 1:
+        return events
+    left_s = elapsed_s * (1 - output.share) / output.share
+    return f"{events}, about {_format_duration(left_s)} left"
+
+
+def _format_duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,11 +1,12 @@
-"""The subscriptions that a command had to leave out, and why the first of them."""
+"""Subscriptions that a command leaves out because it cannot read them, grouped by reason."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import Row
+from pyspark.sql import functions as F
 from rich.console import Console
 
 from covey.errors import PredicateError
@@ -14,44 +15,70 @@ from covey.sql_names import quote_identifier
 if TYPE_CHECKING:
     from covey.spark import MatcherModel
 
-__all__ = ["Rejections", "format_rejection", "to_plain_id"]
+__all__ = ["RejectionGroup", "Rejections", "format_rejection", "to_plain_id"]
 
-_MAX_SHOWN = 5
+_MAX_GROUPS = 5
+
+
+class RejectionGroup(NamedTuple):
+    """Subscriptions rejected for one reason: their number, and the one with the smallest id.
+
+    `example` has the fields id, predicate, error, line and column.
+    """
+
+    size: int
+    example: Row
 
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """How many there are, and what is wrong with the first by id."""
+    """The number of rejected subscriptions and of reasons, and the most frequent reasons."""
 
     count: int
-    first_rows: list[Row]
+    reason_count: int
+    groups: list[RejectionGroup]
 
     @classmethod
     def from_model(cls, model: MatcherModel) -> Rejections:
-        """Those of a fit."""
+        """Group the rejected subscriptions of a fit by the text of the error."""
         rejected = model.rejectedSubscriptions
-        by_id = rejected.orderBy(quote_identifier(rejected.columns[0]))
-        return cls(rejected.count(), by_id.limit(_MAX_SHOWN).collect())
+        id_ = F.col(quote_identifier(rejected.columns[0])).alias("id")
+        example = F.struct(id_, "predicate", "line", "column", "error")
+        by_reason = rejected.groupBy("error").agg(
+            F.count(F.lit(1)).alias("rejected"), F.min(example).alias("example")
+        )
+        [totals] = by_reason.agg(F.count(F.lit(1)), F.sum("rejected")).collect()
+        groups = by_reason.orderBy(F.desc("rejected"), "error").limit(_MAX_GROUPS).collect()
+        return cls(
+            totals[1] or 0,
+            totals[0],
+            [RejectionGroup(group["rejected"], group["example"]) for group in groups],
+        )
 
     def to_table_rows(self) -> list[tuple[str, str, str]]:
-        """The last row of a table of counts, above what `show` prints; none without any."""
-        first = "" if self.count == len(self.first_rows) else "; the first of them"
-        return [("rejected", f"{self.count:,}", f"left out{first}:")] if self.count else []
+        """Return the last row of a table of counts, or no row if nothing was rejected."""
+        if not self.count:
+            return []
+        most = "" if self.reason_count == len(self.groups) else ", the most frequent"
+        reasons = f", for {self.reason_count:,} reasons{most}" if self.reason_count > 1 else ""
+        return [("rejected", f"{self.count:,}", f"left out{reasons}:")]
 
-    def print_first(self, console: Console) -> None:
-        """Prints each of the first with its mistake underlined."""
-        for row in self.first_rows:
-            said = format_rejection(
-                row[0], row["predicate"], row["error"], row["line"], row["column"]
+    def print_groups(self, console: Console) -> None:
+        """Print an example for each reason, with the mistake underlined."""
+        for size, row in self.groups:
+            example = format_rejection(
+                row["id"], row["predicate"], row["error"], row["line"], row["column"]
             )
-            text = "\n".join(f"  {line}" for line in said.splitlines())
+            if size > 1:
+                example = f"{size:,} times, for example {example}"
+            text = "\n".join(f"  {line}" for line in example.splitlines())
             console.print(text, soft_wrap=True, highlight=False)
 
 
 def format_rejection(
     id_: object, text: str | None, problem: str, line: int | None, column: int | None
 ) -> str:
-    """What is said of one subscription, from what is known of it in a DataFrame.
+    """Return the message for one subscription, from its fields in a DataFrame.
 
     >>> print(format_rejection(7, "prise > 5", "no column 'prise'", 1, 1))
     7: line 1, column 1: no column 'prise'
@@ -65,7 +92,7 @@ def format_rejection(
 
 
 def to_plain_id(id_: object) -> int | str | None:
-    """An id as people and JSON have it: a number or a text, bytes by their digits.
+    """Return an id as JSON has it: a number or a text, bytes by their hexadecimal digits.
 
     >>> to_plain_id(7), to_plain_id(bytearray(b"\\x01\\xff"))
     (7, '01ff')

@@ -1,13 +1,14 @@
 """The Spark session of a command: started quietly, stopped at the end.
 
-What Spark's Java process prints goes to a file, which is read only if it does not start; what goes
-wrong later comes as an exception. A session that the process has already is used and left running.
+The output of Spark's Java process goes to a file, which is read only if Java does not start; later
+failures are exceptions. A session that the process already has is used, and left running.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -16,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -44,7 +44,7 @@ _DELTA_CONF = {
 
 @dataclass(frozen=True, slots=True)
 class SessionLauncher:
-    """Which session a command wants."""
+    """Settings of the session of a command."""
 
     conf: Mapping[str, str]
     needs_delta: bool
@@ -58,28 +58,28 @@ class SessionLauncher:
         *,
         needs_delta: bool = False,
     ) -> SessionLauncher:
-        """From the options of a command; what the user sets by name comes last."""
+        """Return a launcher for the options of a command; settings of the user override others."""
         given = {}
         for one in conf_options or ():
             key, equals, value = one.partition("=")
             if not equals or not key.strip():
                 raise InvalidArgumentError(
-                    f"--conf {one}: write KEY=VALUE, as spark.driver.memory=8g"
+                    f"--conf {one}: write KEY=VALUE, for example spark.driver.memory=8g"
                 )
             given[key.strip()] = value.strip()
         for jar in (jars or "").split(","):
             if jar and not any(sign in jar for sign in ":*") and not Path(jar).exists():
                 raise InvalidArgumentError(f"--jars {jar}: there is no such file")
         chosen = {"spark.master": master, **_QUIET_CONF, **(_DELTA_CONF if needs_delta else {})}
-        if master.startswith("local"):  # Spark's own defaults are for clusters
+        if master.startswith("local"):  # Spark's defaults are for clusters
             chosen["spark.sql.shuffle.partitions"] = str(4 * (os.cpu_count() or 1))
-            chosen["spark.sql.files.maxPartitionBytes"] = "16m"  # more tasks: a bar that moves
+            chosen["spark.sql.files.maxPartitionBytes"] = "16m"  # more tasks for the bar
         return cls({**chosen, **({"spark.jars": jars} if jars else {}), **given}, needs_delta)
 
     @contextmanager
     def launch(self) -> Iterator[SparkSession]:
-        """The session, while the command runs."""
-        with mute_query_log(all_threads=True):  # the command tells what is raised
+        """Start the session, and stop it when the command ends."""
+        with mute_query_log(all_threads=True):  # the command reports exceptions itself
             yield from self._open_session()
 
     def _open_session(self) -> Iterator[SparkSession]:
@@ -91,7 +91,7 @@ class SessionLauncher:
                 _check_delta(spark)
             yield spark
         except KeyboardInterrupt:
-            is_mine = False  # it waits for an answer still, and ends with this process
+            is_mine = False  # it waits for an answer, and ends with this process
             raise
         finally:
             if is_mine:
@@ -108,56 +108,65 @@ def _start_spark(conf: Mapping[str, str]) -> SparkSession:
             output = {"stdout": printed, "stderr": printed}
             gateway = launch_gateway(given, output)  # type: ignore[no-untyped-call]
         except PySparkRuntimeError:
-            raise InvalidArgumentError(
-                f"Spark did not start ({_read_last_line(printed)}): it needs Java 17 or newer, "
-                "named by JAVA_HOME or found on PATH"
-            ) from None
+            printed.seek(0)
+            text = printed.read().decode(errors="replace")
+            raise InvalidArgumentError(_explain_failed_start(text)) from None
         context = SparkContext(conf=given, gateway=gateway)
     _stop_on_interrupt(context)
     return SparkSession(context)
 
 
 def _stop_on_interrupt(context: SparkContext) -> None:
-    """Cancels jobs on Ctrl-C, by another thread: Spark's handler disturbs what is under way."""
+    """Cancel jobs on Ctrl-C in another thread: Spark's handler would disturb the running call."""
 
     def stop(number: int, frame: object) -> None:
         cancel = threading.Thread(target=context.cancelAllJobs, daemon=True)
         cancel.start()
         cancel.join(_CANCEL_TIMEOUT_S)
-        logging.disable()  # py4j would tell with a traceback where it was
+        logging.disable()  # py4j would log a traceback
         raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, stop)
 
 
-def _read_last_line(output: IO[bytes]) -> str:
-    output.seek(0)
-    lines = output.read().decode(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else "its Java process ended at once"
+def _explain_failed_start(output: str) -> str:
+    """Return why Spark did not start, from the output of its Java process.
+
+    >>> _explain_failed_start("[unresolved dependency: org.x#y;1.0: not found]\\n\\tat a.b")
+    'Spark could not download org.x:y:1.0: check the network, or name local jars'
+    """
+    if missing := re.findall(
+        r"unresolved dependency: ([^\s\]]+?)#([^\s\]]+?);([^\s\]]+?):", output
+    ):
+        names = ", ".join(dict.fromkeys(":".join(parts) for parts in missing))
+        return f"Spark could not download {names}: check the network, or name local jars"
+    lines = output.strip().splitlines()
+    reason = lines[-1].strip() if lines else "its Java process ended at once"
+    return (
+        f"Spark did not start ({reason}): it needs Java 17 or newer, named by JAVA_HOME or found "
+        "on PATH"
+    )
 
 
 def has_java_class(spark: SparkSession, class_name: str) -> bool:
-    """Whether Spark has a class of Java's, as far as it can be asked."""
+    """Return whether Spark can load a Java class; True if it cannot be asked."""
     jvm = spark.sparkContext._jvm
     return jvm is None or bool(jvm.org.apache.spark.util.Utils.classIsLoadable(class_name))
 
 
-def check_kafka(spark: SparkSession) -> None:
-    """Raises where Spark has no Kafka, before it says so in its own words."""
+def check_kafka(spark: SparkSession, advice: str) -> None:
+    """Refuse a session without the Kafka connector; the advice says how a command gets it."""
     if not has_java_class(spark, _KAFKA_SOURCE_CLASS):
-        raise InvalidArgumentError(
-            "Spark has no Kafka here: name the jars of its connector with --jars, or have them "
-            "fetched with --conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:"
-            "4.2.0; the file of a stream has [spark] jars and conf"
-        )
+        raise InvalidArgumentError(f"Spark has no Kafka connector: {advice}")
 
 
 def _check_delta(spark: SparkSession) -> None:
-    """Raises where Spark has no Delta, before it says so in its own words."""
+    """Refuse a session without Delta."""
     if not has_java_class(spark, _DELTA_CONF["spark.sql.extensions"]):
         raise InvalidArgumentError(
             "Spark has no Delta here: name its two jars with --jars DELTA-SPARK.jar,"
-            "DELTA-STORAGE.jar, or have them fetched with --conf spark.jars.packages="
-            "io.delta:delta-spark_4.2_2.13:4.4.0; the file of a stream has [spark] jars and conf"
+            "DELTA-STORAGE.jar, or have Spark download them with --conf spark.jars.packages="
+            "io.delta:delta-spark_4.2_2.13:4.4.0; for a stream, write packages = "
+            '["kafka", "delta"] in the section [spark] of its file'
         )

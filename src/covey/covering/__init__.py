@@ -1,16 +1,17 @@
 """Redundant subscriptions: covering, subsumption by a union, and merging into few filters.
 
-A region is redundant if another region covers it, or if the union of several subsumes it. The
-regions that remain are active; their union is the union of all. Active regions are merged into
-filters, hulls that admit a superset of the events, within a limit of false forwards.
+A region is redundant if another region covers it, or if it is subsumed: the union of several
+regions contains it. All other regions are active; their union is the union of all regions. Active
+regions are merged into filters. A filter is the hull of several regions, so it may admit more
+events than these; the share of such false forwards is limited.
 
 Modules, in the order in which regions pass through them:
 
 - `axes`: one attribute as integer codes, with a different code for each interval end of a batch.
 - `region_boxes`: `RegionBoxes`, regions as boxes of codes with ids of residual constraints.
-- `cover_pointers`: equal regions, and for each covered region one that covers it.
-- `absorber_index`: `AbsorberIndex`, boxes in a fixed order, indexed for points of codes.
-- `subsumption`: regions within the union of others, by exact subtraction.
+- `cover_pointers`: equal regions, and for each covered region a region that covers it.
+- `absorber_index`: `AbsorberIndex`, which finds the boxes that contain a point of codes.
+- `subsumption`: regions within the union of other regions, found by exact subtraction.
 - `box_bounds`: boxes in normalised coordinates, measured by interval ends or by a sample of events.
 - `hull_merging`: groups of active regions, and which of their boxes are merged.
 - `filters`: `FilterSet`, filters within the limit, checked on events that merging did not see.

@@ -1,4 +1,4 @@
-"""Index of possible absorbers: boxes in a fixed order, indexed for points of codes."""
+"""Index of possible absorbers: boxes in a fixed order, and a search for those with a point."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ Rows = NDArray[np.int64]
 _LARGEST_FRACTION = 8
 _MAX_PAIRS, _SAMPLE_BOXES = 1 << 24, 256
 MAX_CANDIDATES = 64
-"""Largest number of boxes per point that are considered if the index is crowded."""
+"""Largest number of boxes per point that a search returns if the index is crowded."""
 
 
 @dataclass(frozen=True, slots=True)
 class AbsorberIndex:
-    """Boxes, the rank of each in the order, and indexes over their codes.
+    """Boxes with their ranks, and indexes that find the boxes that contain a point of codes.
 
-    Codes are indexed as integer values. Gaps between ends and null are codes as well, so that a
-    search is possible for points that no event of the space has.
+    A point has one code per axis. Codes are indexed as integer values. Null and gaps between ends
+    have codes as well, so a point need not be the codes of a possible event.
 
     Args:
         boxes: the boxes.
-        ranks: the position of each box in the order, largest volume first.
-        index: all boxes.
-        largest_rows: the rows of the first eighth in the order, the largest boxes. The box that
-            takes most of a piece is usually among them.
-        largest_index: an index of these boxes.
-        is_crowded: True if very many boxes contain a point; then `MAX_CANDIDATES` of them are
-            considered.
+        ranks: the position of each box in the order by volume, largest first.
+        index: an index of all boxes.
+        largest_rows: the rows of the eighth of the boxes with the largest volume. The box that
+            takes most of a piece is usually one of these.
+        largest_index: an index of the boxes at `largest_rows`.
+        is_crowded: whether a point is in more than `MAX_CANDIDATES` boxes on average; a search then
+            returns at most `MAX_CANDIDATES` boxes per point.
     """
 
     boxes: RegionBoxes
@@ -59,7 +59,7 @@ class AbsorberIndex:
     def build(cls, boxes: RegionBoxes) -> AbsorberIndex:
         """Build the index of these boxes.
 
-        Cost: that of a segment of as many regions, and of one with an eighth of them.
+        Cost: two segment indexes are built, one of all boxes and one of an eighth of them.
         """
         ranks = _rank_by_volume(boxes)
         largest_rows = np.flatnonzero(ranks < len(boxes) // _LARGEST_FRACTION)
@@ -71,24 +71,32 @@ class AbsorberIndex:
         return replace(absorber_index, is_crowded=_is_crowded(absorber_index))
 
     def find_largest_containing(self, points: Codes) -> Pairs:
-        """Return pairs of points and boxes of `largest_rows` that contain them.
+        """Return pairs of a point and a box of `largest_rows` that contains it.
 
         If the index is crowded, each point has at most `MAX_CANDIDATES` pairs. Residual constraints
         are not compared.
+
+        Raises:
+            ResultTooLargeError: if there are more than about 16 million pairs, and the index is not
+                crowded.
         """
         pairs = self._find_in(self.largest_index, points)
         return Pairs(pairs.query_rows, self.largest_rows[pairs.stored_rows])
 
     def find_containing(self, points: Codes) -> Pairs:
-        """Return pairs of points and all boxes that contain them; see `find_largest_containing`.
+        """Return pairs of a point and a box that contains it, from all boxes.
+
+        If the index is crowded, each point has at most `MAX_CANDIDATES` pairs. Residual constraints
+        are not compared.
 
         Raises:
-            ResultTooLargeError: if there are too many pairs.
+            ResultTooLargeError: if there are more than about 16 million pairs, and the index is not
+                crowded.
         """
         return self._find_in(self.index, points)
 
     def _find_in(self, index: SegmentIndex, points: Codes) -> Pairs:
-        """Return pairs of points and the boxes of an index that contain them."""
+        """Return pairs of a point and a box of `index` that contains it."""
         if self.is_crowded:
             return index.find_covering(
                 Regions.from_events(self._to_events(points)), limit=MAX_CANDIDATES
@@ -96,7 +104,7 @@ class AbsorberIndex:
         return index.match(self._to_events(points), max_pairs=_MAX_PAIRS)
 
     def _to_events(self, points: Codes) -> Events:
-        """Return points of codes as events of the space of codes."""
+        """Return points, given by their codes, as events of a space whose attributes are codes."""
         valid = np.ones(len(points), np.bool_)
         columns = {
             name: ScalarColumn(points[:, k].astype(np.int64), valid)
@@ -106,7 +114,10 @@ class AbsorberIndex:
 
 
 def _is_crowded(absorber_index: AbsorberIndex) -> bool:
-    """Return whether more than `MAX_CANDIDATES` boxes contain a point, on average of a sample."""
+    """Return whether a point is in more than `MAX_CANDIDATES` boxes on average.
+
+    The points of this average are the middles of at most 256 of the boxes.
+    """
     boxes = absorber_index.boxes
     rows = np.arange(0, len(boxes), -(-len(boxes) // _SAMPLE_BOXES) or 1)
     middle = boxes.lower[rows] + (boxes.upper[rows] - boxes.lower[rows]) // 2
@@ -118,11 +129,11 @@ def _is_crowded(absorber_index: AbsorberIndex) -> bool:
 
 
 def _rank_by_volume(boxes: RegionBoxes) -> Codes:
-    """Return the rank of each box, by its volume in codes, largest first.
+    """Return the rank of each box in the order by volume, largest first.
 
-    Of boxes of equal volume, those without residual constraints come first, then those with smaller
-    row numbers. Only quotients and products are computed, one after another, so that the order is
-    the same on every machine.
+    The volume is the product of the box's shares of the codes of each axis. Boxes of equal volume
+    are ordered: first boxes without residual constraints, then by row number. Only quotients and
+    products are computed, in a fixed order, so that the ranks are the same on every machine.
     """
     volume = np.ones(len(boxes))
     for k, axis in enumerate(boxes.axes):
@@ -133,7 +144,7 @@ def _rank_by_volume(boxes: RegionBoxes) -> Codes:
 
 
 def _to_code_regions(boxes: RegionBoxes) -> Regions:
-    """Return boxes as regions of a space whose attributes are codes."""
+    """Return boxes as regions of the space whose attributes are codes, without residuals."""
     space = Space.from_types({name: pa.int32() for name in _axis_names(boxes)})
     constraints = {}
     for k, (name, axis) in enumerate(zip(_axis_names(boxes), boxes.axes, strict=True)):

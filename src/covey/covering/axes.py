@@ -1,9 +1,10 @@
 """Attribute axis: a scalar attribute as integer codes, for the interval ends of one batch.
 
-Every end has a code. Values strictly between two ends have the code between theirs; adjacent ends,
-between which no value exists, have no such code. Null is -1, before all values. An interval of
-codes is therefore an interval of values, and complements are exact: `[1, 3]` and `[4, 9]` leave no
-gap on integers. If it cannot be decided whether a text exists between two others, a gap is assumed.
+Every end has a code. All values strictly between two neighbouring ends share one code, which lies
+between the codes of the ends. If no value exists between two ends, there is no such code. Null has
+the code -1, before all values. An interval of codes is therefore an interval of values, and
+complements are exact: `[1, 3]` and `[4, 9]` leave no gap on integers. If it cannot be decided
+whether a text exists between two ends, a gap with a code of its own is assumed.
 
 Cost: a sort of the distinct ends.
 """
@@ -31,7 +32,7 @@ NULL_CODE = -1
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Interval ends of an attribute, ascending, and their codes.
+    """Interval ends of an attribute, as ascending keys, and the code of each end.
 
     The lowest and the highest value of the attribute's type are ends as well.
     """
@@ -65,7 +66,11 @@ class Axis:
         return int(self.codes[-1])
 
     def to_code_intervals(self, batch: Scalars) -> tuple[Codes, Codes]:
-        """Return the smallest interval of codes around each row of a batch, null included."""
+        """Return the smallest interval of codes that contains each constraint of a batch.
+
+        The interval is the first and the last code. It contains the code of null if the constraint
+        admits null.
+        """
         no_value = np.asarray(batch.lower > batch.upper, np.bool_)
         lower = np.where(batch.nulls, NULL_CODE, self.encode_keys(batch.lower)).astype(np.int32)
         upper = np.where(no_value, NULL_CODE, self.encode_keys(batch.upper)).astype(np.int32)
@@ -74,7 +79,8 @@ class Axis:
     def to_constraints(self, lower: Codes, upper: Codes, source: Scalars) -> Scalars:
         """Return constraints on keys for intervals of codes.
 
-        The intervals must begin and end at ends of the axis, or at null.
+        The intervals must begin and end at codes of ends of the axis, or of null. `source` is a
+        batch with the key domain of the axis.
         """
         end_of_code = np.zeros(self.max_code + 1, np.int64)
         end_of_code[self.codes] = np.arange(len(self.codes))
@@ -84,7 +90,7 @@ class Axis:
         return Scalars.from_intervals(source.domain, keys[0], keys[1], nulls=lower == NULL_CODE)
 
     def encode_events(self, column: ScalarColumn) -> Codes:
-        """Return the code of each event's value."""
+        """Return the code of each event's value; null has `NULL_CODE`."""
         if column.texts is None:
             codes = self.encode_keys(column.keys)
         else:
@@ -92,7 +98,7 @@ class Axis:
         return np.where(column.valid, codes, NULL_CODE).astype(np.int32)
 
     def encode_keys(self, keys: Keys) -> Codes:
-        """Return the code of each key or end: its own, or the code of the gap in which it lies."""
+        """Return the code of each key: that of an equal end, or of the gap around the key."""
         if self.keys.dtype == object:
             code_of_key = dict(zip(self.keys.tolist(), self.codes.tolist(), strict=True))
             keys_and_codes = ((key, code_of_key.get(key)) for key in keys.tolist())
@@ -111,9 +117,10 @@ class Axis:
 
 
 def is_residual(batch: Scalars) -> NDArray[np.bool_]:
-    """Return which rows are not intervals of codes.
+    """Return for each constraint whether it is residual: not an interval of codes.
 
-    These are lists, and null together with values that start later.
+    Lists are residual, and so are constraints that admit null together with an interval that does
+    not start at the lowest value of the type.
     """
     starts_later = np.asarray(batch.lower > batch.domain.low, np.bool_)
     has_value = np.asarray(batch.lower <= batch.upper, np.bool_)
@@ -122,14 +129,14 @@ def is_residual(batch: Scalars) -> NDArray[np.bool_]:
 
 
 def _are_adjacent(keys: Keys) -> NDArray[np.bool_]:
-    """Return for each key except the last whether no value lies between it and the next one."""
+    """Return for each key except the last whether no value lies between it and the next key."""
     if keys.dtype != object:
         return np.asarray(keys[:-1] + 1 == keys[1:], np.bool_)
     return np.array([_are_next(a, b) for a, b in pairwise(keys.tolist())], np.bool_)
 
 
 def _are_next(one: Any, other: Any) -> bool:
-    """Return whether a key directly follows another one."""
+    """Return whether the key `other` directly follows the key `one`."""
     if isinstance(one, Below):
         return bool(one.text == other)
     if isinstance(one, str):

@@ -1,9 +1,10 @@
 """Bounds of boxes in normalised coordinates: every attribute is measured from 0 to 1.
 
-Attributes are treated as independent. Seven eighths of an attribute's length are the real distance
-between its first and its last end (for texts, the number of ends). With a sample they are the share
-of its events: events at ends and events between ends are distributed separately. One eighth is
-distributed evenly over all codes, so that points, null and open ends have a size as well.
+Attributes are treated as independent. Of the length 1 of an attribute, one eighth is divided evenly
+among all codes, so that points, null and open ends have a size as well. Without a sample of events,
+the other seven eighths are proportional to the real distances between ends; for texts, all
+neighbouring ends are equally far apart. With a sample, they are proportional to the share of
+sampled events at each code. Events at ends and events between ends are smoothed separately.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ _MIN_RUN_EVENTS = 16
 
 
 def compute_box_bounds(boxes: RegionBoxes, sample_points: Codes | None = None) -> Floats:
-    """Return the bounds of each box: on axis k the columns 2k (lower) and 2k + 1 (upper).
+    """Return the bounds of each box, one row per box: axis k has the columns 2k and 2k + 1.
 
-    `sample_points` are the codes of sampled events, one row each.
+    Column 2k has the lower bound, column 2k + 1 the upper one, both from 0 to 1. `sample_points`
+    has the codes of a sampled event in each row; None without a sample.
     """
     bounds = np.empty((len(boxes), 2 * len(boxes.axes)))
     for k, axis in enumerate(boxes.axes):
@@ -37,9 +39,10 @@ def compute_box_bounds(boxes: RegionBoxes, sample_points: Codes | None = None) -
 
 
 def compute_code_edges(axis: Axis, sample_codes: Codes | None = None) -> Floats:
-    """Return the coordinate at which each code begins, null first, and at which the last one ends.
+    """Return the coordinate at which each code begins, and finally 1, at which the last code ends.
 
-    `sample_codes` are the codes of sampled events on this axis.
+    The first code is null. `sample_codes` has the code of each sampled event on this axis; None
+    without a sample.
 
     >>> from covey.geometry.scalars import Scalars
     >>> from covey.space.keys import key_domain
@@ -67,9 +70,10 @@ def compute_code_edges(axis: Axis, sample_codes: Codes | None = None) -> Floats:
 
 
 def _end_positions(axis: Axis) -> Floats:
-    """Return the coordinates of ends from 0 to 1.
+    """Return the coordinate of each end, from 0 to 1, by the real distances between ends.
 
     The lowest and the highest value of the type have the coordinates of the ends next to them.
+    Texts have no distances: all neighbouring ends are equally far apart.
     """
     if axis.keys.dtype == object or len(axis.keys) < 4:
         return np.linspace(0.0, 1.0, len(axis.keys))
@@ -88,8 +92,8 @@ def _end_positions(axis: Axis) -> Floats:
 def _spread_events(lengths: Floats, event_counts: NDArray[np.int64]) -> Floats:
     """Return the number of events of each code, smoothed over runs of neighbouring codes.
 
-    A run has at least about `_MIN_RUN_EVENTS` events, which are distributed by the lengths of its
-    codes. A code with so high a count is a run of its own.
+    A run has at least about `_MIN_RUN_EVENTS` events, which are distributed over its codes in
+    proportion to their lengths. A code with at least this number of events is a run by itself.
     """
     events_before = np.cumsum(event_counts) - event_counts
     is_full = event_counts >= _MIN_RUN_EVENTS

@@ -1,10 +1,11 @@
-"""Covering: regions that are equal to another one, or covered by another one.
+"""Covering: regions that are equal to another region, or covered by one.
 
-The index is queried for any portions of rows; each result depends on its own row only, so that
-tasks can share the work. The results are pointers from covered regions to regions that cover them.
-At the end of a chain of pointers is a region that no other covers.
+The index can be queried with any portions of rows, because the result of a row does not depend on
+other rows; so tasks can share the work. The results are pointers: each covered region points to a
+region that covers it. At the end of a chain of pointers is a region that no other region covers.
 
-Cost: a sort of all boxes; a search in the index for each query row; a few passes over pointers.
+Cost: a sort of all boxes, a search in the index for each query row, and a few passes over the
+pointers.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ _BATCH_ROWS = 1 << 14
 
 
 def find_equal_rows(boxes: RegionBoxes) -> Rows:
-    """Return for each region the first row that is equal to it, which may be its own."""
+    """Return for each region the first row with an equal region, which may be its own row.
+
+    Regions are equal if they have the same box and the same residual id.
+    """
     columns = (*boxes.lower.T, *boxes.upper.T, boxes.residual_ids)
     order = np.lexsort(columns)
     differs = np.zeros(len(boxes), np.bool_)
@@ -41,7 +45,7 @@ def find_equal_rows(boxes: RegionBoxes) -> Rows:
 def find_covering_rows(index: SegmentIndex, query_rows: Rows) -> Rows:
     """Return for each query row the row of another stored region that covers it, or -1.
 
-    No two stored regions may be equal.
+    Query rows are rows of stored regions as well. No two stored regions may be equal.
     """
     covering_rows = np.full(len(query_rows), -1, np.int64)
     regions = index.reconstruct_regions(query_rows)
@@ -58,13 +62,13 @@ def find_covering_rows(index: SegmentIndex, query_rows: Rows) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class CoverForest:
-    """Covering pointers of all regions, followed to their ends.
+    """For each region the end of its chain of covering pointers, which is its root.
 
     Args:
-        root_rows: for each region a region that covers it and that no other one covers, which may
-            be itself.
-        distinct_rows: the first row of each set of equal regions.
-        index: the regions of `distinct_rows`, in their order.
+        root_rows: for each region the row of its root, a region that covers it and that no other
+            region covers. A region that no other region covers is its own root.
+        distinct_rows: the first row of each set of equal regions, ascending.
+        index: an index of the regions at `distinct_rows`, in this order.
     """
 
     root_rows: Rows
@@ -79,8 +83,8 @@ class CoverForest:
 
         Args:
             regions: all regions.
-            equal_rows: for each region the first row equal to it, as `find_equal_rows` returns it.
-            find_covers: applies `find_covering_rows` to all rows of an index.
+            equal_rows: for each region the first row with an equal region, from `find_equal_rows`.
+            find_covers: function that applies `find_covering_rows` to all rows of an index.
         """
         rows = np.arange(len(regions))
         distinct = np.flatnonzero(equal_rows == rows)
@@ -92,15 +96,16 @@ class CoverForest:
 def find_chain_roots(pointers: Rows) -> Rows:
     """Return for each row the end of its chain of pointers; the pointer of an end is -1.
 
-    Regions can cover each other although they are written differently, for example as balls. Such
-    regions point in a circle; its first row is then the end.
+    Two regions can cover each other although they are written differently, for example as balls.
+    The pointers of such regions form a circle. The end of a chain that leads into a circle is the
+    smallest row of the circle.
 
     >>> find_chain_roots(np.array([1, 2, -1, 4, 3])).tolist()
     [2, 2, 2, 3, 3]
     """
     rows = np.arange(len(pointers))
     ahead = np.where(pointers < 0, rows, pointers)
-    least = np.minimum(rows, ahead)  # the smallest row on the way
+    least = np.minimum(rows, ahead)  # the smallest row on the path so far
     for _ in range(len(pointers).bit_length()):
         least = np.minimum(least, least[ahead])
         further = ahead[ahead]

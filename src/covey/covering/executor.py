@@ -27,11 +27,14 @@ class Executor(Protocol):
     """
 
     def find_covering_rows(self, index: SegmentIndex) -> Rows:
-        """Return for each indexed region the row of another one that covers it, or -1."""
+        """Return for each indexed region the row of another that covers it, or -1."""
         ...
 
     def find_subsumed(self, absorber_index: AbsorberIndex, max_subtractions: int) -> Subsumption:
-        """Return the subsumption of all boxes, with at most `max_subtractions` for each."""
+        """Return which boxes are subsumed, and by which other boxes, for all boxes of the index.
+
+        At most `max_subtractions` boxes are subtracted from each box.
+        """
         ...
 
     def propose_merges(
@@ -40,10 +43,11 @@ class Executor(Protocol):
         """Return the merges that each group proposes, in the order of groups.
 
         Args:
-            groups: boxes that may be merged with each other.
-            unmatched_points: sampled events that no subscription matches, as codes; None without a
-                sample.
-            max_cost: the largest total cost of the merges of a group.
+            groups: groups of boxes; boxes of one group may be merged with each other.
+            unmatched_points: the codes of sampled events that no subscription matches, a row for
+                each event; None without a sample.
+            max_cost: the largest total cost of the merges of one group; see
+                `covey.covering.hull_merging`.
         """
         ...
 

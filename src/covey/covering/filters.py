@@ -1,10 +1,11 @@
 """Filters of active regions that respect a limit of false forwards, measured on a sample.
 
-Every second event of the sample is used by merging. The other events measure the result, because
-filters admit more of the events that they were not made for. If the result exceeds the limit, fewer
-merges are chosen.
+Merging uses every second event of the sample. The result is measured with the other events, because
+filters have fewer false forwards on the events to which they were fitted. If the result exceeds the
+limit, fewer merges are chosen and the result is measured again, at most eight times in all; the
+last time, there are only perfect merges.
 
-Cost: that of merging, and an index over the filters for each measurement.
+Cost: that of merging, and an index of the filters for each measurement.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ _MAX_TRIALS = 8
 class FilterSet:
     """Filters with their members, and the events of the sample that they admit.
 
-    Events are those of the half of the sample that merging did not see.
+    The events are the half of the sample that merging did not see. Without a sample there are none.
 
     Args:
         regions: the filters; each covers its members.
-        members: the regions of each filter.
-        perfect_merges: the number of merges that added nothing.
-        imperfect_merges: the number of other merges.
-        is_matched: whether a region contains each event.
-        is_admitted: whether a filter contains each event.
+        members: for each filter the rows of the active regions that it replaces.
+        perfect_merges: number of merges whose hull is the union of the merged boxes.
+        imperfect_merges: number of other merges.
+        is_matched: for each event whether an active region contains it.
+        is_admitted: for each event whether a filter contains it.
     """
 
     regions: Regions
@@ -73,11 +74,11 @@ def build_filters(
     Args:
         regions: all regions.
         boxes: the boxes of all regions.
-        order: the rows of active regions, in an order in which near ones are together.
-        index: an index that decides whether a region contains an event.
-        sample: events by which false forwards are measured; without it, volume is used.
-        max_false_positive_rate: the largest share of false forwards, of the sample's events or of
-            the space.
+        order: the rows of active regions, in an order in which neighbouring rows have near regions.
+        index: an index of regions with the same union; it decides whether an event is matched.
+        sample: events with which false forwards are measured; None to measure them by volume.
+        max_false_positive_rate: the largest share of the sample's events, or without a sample of
+            the volume of the space, that may be false forwards.
         executor: runs the merging of groups.
     """
     merging_events, test_events = (None, None) if sample is None else _split_sample(sample)
@@ -99,13 +100,13 @@ def build_filters(
         max_false_forwards = max_false_positive_rate * len(is_matched)
         if filters.false_forwards <= max_false_forwards:
             break
-        is_last = trial == _MAX_TRIALS - 2  # perfect merges admit nothing
+        is_last = trial == _MAX_TRIALS - 2  # perfect merges cause no false forwards
         budget = 0.0 if is_last else budget * min(0.8, max_false_forwards / filters.false_forwards)
     return filters
 
 
 def matches_any(index: SegmentIndex, events: Events) -> Bools:
-    """Return whether a stored region contains each event."""
+    """Return for each event whether a stored region contains it."""
     is_matched = np.zeros(len(events), np.bool_)
     for start in range(0, len(events), _BATCH_EVENTS):
         rows = np.arange(start, min(start + _BATCH_EVENTS, len(events)))
@@ -114,7 +115,7 @@ def matches_any(index: SegmentIndex, events: Events) -> Bools:
 
 
 def _split_sample(sample: Events) -> tuple[Events, Events]:
-    """Return the events for merging, and those for measuring the result."""
+    """Return the events in even rows, for merging, and in odd rows, to measure the result."""
     rows = np.arange(len(sample))
     return sample.take(rows[::2]), sample.take(rows[1::2])
 
@@ -127,15 +128,15 @@ def _filters_from_merges(
     events: Events | None,
     is_matched: Bools,
 ) -> FilterSet:
-    """Return the filters after these merges.
+    """Return the filters after the chosen merges.
 
     Args:
         regions: all regions.
         boxes: the boxes of all regions.
-        rows: the active regions, ascending.
+        rows: the rows of active regions, ascending.
         chosen: the merges of each group.
-        events: the events that measure the result; None without a sample.
-        is_matched: whether a region contains each of them.
+        events: the events with which the result is measured; None without a sample.
+        is_matched: for each of these events whether a region contains it.
     """
     hulls = apply_merges(boxes, rows, chosen)
     firsts = hulls.members.values[hulls.members.offsets[:-1]]

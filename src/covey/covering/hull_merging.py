@@ -1,17 +1,19 @@
 """Hull merging: replace active regions with the same residual constraints by their hulls.
 
-A merge is perfect if its hull adds no event. The cost of another merge is the volume that it adds.
-With a sample, the cost is the number of sampled events that the hull admits, that no subscription
-matches, and that no earlier merge admits. It is at least the number that the hull would admit if
-the unmatched events were distributed evenly over the group's volume. Counting alone would fit the
-gaps of the sample, and admit ten times as many of the events that are not in it.
+A merge is perfect if its hull is the union of the merged boxes; its cost is 0. Without a sample,
+the cost of another merge is the volume that the hull adds. With a sample, it is the larger of two
+numbers of events. One is the number of sampled events that the hull admits, that no subscription
+matches, and that no earlier merge admits. The other is the number that the hull would add if the
+unmatched events were distributed evenly over the group's volume. With the first number alone, hulls
+would fill the gaps between sampled events, and admit ten times as many false forwards of events
+that are not in the sample.
 
 Groups of near regions are merged independently, so that tasks can share the work. At the end,
 merges are chosen from the proposals of all groups.
 
-Cost: about the square of a group's size: some 10 µs per region if little is merged, five times as
-much if nearly all are merged, with a sample. Not useful for regions that are far apart, because all
-merges are expensive.
+Cost: grows about with the square of a group's size. It is some 10 µs per region if few regions are
+merged, and five times as much if nearly all are merged with a sample. Merging is not useful for
+regions that are far apart, because all merges are expensive.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ MAX_GROUP_SIZE = 1024
 class HullGroup(NamedTuple):
     """Regions that may be merged with each other: rows, boxes, bounds and residual ids.
 
-    `bounds` are the normalised coordinates of `covey.covering.box_bounds`.
+    Only regions with the same residual id can be merged. `bounds` has the normalised coordinates
+    that `covey.covering.box_bounds` computes.
     """
 
     rows: Rows
@@ -59,7 +62,10 @@ class HullGroup(NamedTuple):
 
 
 class HullMerges(NamedTuple):
-    """Merges that a group proposes, in order: the regions of each pair of rows become one."""
+    """Merges that a group proposes, in order: the second region of each pair joins the first.
+
+    `first_rows` and `second_rows` are rows of all regions.
+    """
 
     first_rows: Rows
     second_rows: Rows
@@ -74,7 +80,7 @@ class HullMerges(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MergedHulls:
-    """Boxes of filters, and the rows of the regions that each filter covers."""
+    """Boxes of filters, and for each filter the rows of the active regions that it replaces."""
 
     lower: Codes
     upper: Codes
@@ -88,9 +94,15 @@ def group_boxes(
     sample_points: Codes | None = None,
     max_size: int = MAX_GROUP_SIZE,
 ) -> list[HullGroup]:
-    """Return groups of at most `max_size` boxes, from an order in which near ones are together.
+    """Divide boxes into groups of at most `max_size` near boxes, and return the groups.
 
-    Boxes without another one of the same residual constraints are in no group.
+    A box is in no group if no other box has the same residual constraints.
+
+    Args:
+        boxes: the boxes of all regions.
+        order: the rows of active regions, in an order in which neighbouring rows have near boxes.
+        sample_points: the codes of sampled events, a row for each event; None without a sample.
+        max_size: largest number of boxes of a group.
     """
     order = order[np.argsort(boxes.residual_ids[order], kind="stable")]
     is_shared = np.bincount(boxes.residual_ids[order], minlength=1)[boxes.residual_ids[order]] > 1
@@ -106,9 +118,10 @@ def group_boxes(
 
 
 def propose_merges(group: HullGroup, unmatched_points: Codes | None, max_cost: float) -> HullMerges:
-    """Return the merges of a group, as long as their total cost is at most `max_cost`.
+    """Return the merges of a group, each the cheapest next one, up to a total of `max_cost`.
 
-    `unmatched_points` are the sampled events that no subscription matches, as codes.
+    `unmatched_points` has the codes of sampled events that no subscription matches, a row for each
+    event; None without a sample.
     """
     density, events = 1.0, group.lower[:0]
     if unmatched_points is not None:
@@ -126,9 +139,11 @@ def propose_merges(group: HullGroup, unmatched_points: Codes | None, max_cost: f
 
 
 def count_affordable_merges(costs: Sequence[Floats], max_cost: float) -> Rows:
-    """Return how many of its first merges each group may do: the cheapest, within a total cost.
+    """Return for each group how many of its first merges may be done within a total cost.
 
-    A merge counts with the largest cost up to it in its group, because it needs the earlier ones.
+    The merges of all groups are done in ascending order of cost, until the total cost would exceed
+    `max_cost`. In this order, a merge is placed by the largest cost among itself and the earlier
+    merges of its group, because it needs these.
 
     >>> count_affordable_merges([np.array([0.0, 3.0, 1.0]), np.array([2.0, 5.0])], 6.0).tolist()
     [3, 1]
@@ -143,7 +158,10 @@ def count_affordable_merges(costs: Sequence[Floats], max_cost: float) -> Rows:
 
 
 def apply_merges(boxes: RegionBoxes, rows: Rows, chosen: Sequence[HullMerges]) -> MergedHulls:
-    """Return the hulls of these rows after the chosen merges, and the rows in each."""
+    """Return the hulls of the boxes at `rows` after the chosen merges, with their members.
+
+    A box that is in no merge is a hull with one member.
+    """
     pointers = np.full(len(boxes), -1, np.int64)
     for merges in chosen:
         pointers[merges.second_rows] = merges.first_rows

@@ -1,11 +1,11 @@
 """Reduction of a fixed set of regions: equality, covering, subsumption and merging, in this order.
 
-Of equal regions the first remains, covered regions are within another one, subsumed regions within
-the union of several. All others are active, and their union is the union of all regions. Filters
-are hulls of active regions. The result is the same if the steps are computed in portions of the
-rows, as tasks do it.
+Of equal regions, only the first one is not redundant. A covered region is within another region; a
+subsumed region is within the union of several. All remaining regions are active, and their union is
+the union of all regions. Filters are hulls of active regions. The result does not depend on whether
+the steps are computed at once or in portions of the rows, as Spark tasks do.
 
-Cost: about 50 µs per region, most of it for active ones, and the cost of merging.
+Cost: about 50 µs per region, spent mostly on active regions, and the cost of merging.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Rows = NDArray[np.int64]
 class RegionStatus(IntEnum):
     """Result of the reduction for one region.
 
-    The status of a subscription is the smallest one of its regions.
+    The status of a subscription is the smallest status of its regions.
     """
 
     ACTIVE = 0
@@ -52,12 +52,12 @@ class ReductionLimits:
     """Limits of a reduction: the effort per region, and the false forwards of filters.
 
     Args:
-        max_subtractions: how many regions are subtracted from one at most, to test whether they
-            contain it.
+        max_subtractions: largest number of regions that are subtracted from one region, to test
+            whether their union contains it. If more would be necessary, the region stays active.
         max_false_positive_rate: the largest share of events that filters may admit although no
-            subscription matches them. It is a share of the sampled events, or without a sample of
-            the space, measured by how interval ends are distributed. With 0, only perfect merges
-            are done.
+            subscription matches them. With a sample, it is a share of the sampled events. Without a
+            sample, it is a share of the space's volume, in which lengths are measured by the
+            distribution of interval ends. With 0, only perfect merges are done.
 
     Raises:
         InvalidArgumentError: if a limit is out of its range.
@@ -74,14 +74,15 @@ class ReductionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """Result of a reduction; regions are named by their row numbers.
+    """Result of a reduction; regions are identified by their row numbers.
 
     Args:
         statuses: the `RegionStatus` of each region.
-        absorbers: for each redundant region the regions that absorb it. An absorber is active, or
-            is absorbed in turn by larger regions, never in a circle.
-        filters: the filters, which are regions as well and cover their members.
-        filter_members: the active regions of each filter.
+        absorbers: for each region the rows of the regions that absorb it; none for an active
+            region. An absorber is active, or is absorbed by larger regions itself. No region
+            absorbs itself, directly or through other regions.
+        filters: the filters; each is a region that covers its members.
+        filter_members: for each filter the rows of its members, which are active regions.
         summary: the counts of each step.
         seconds_by_step: the duration of each step.
     """
@@ -103,21 +104,21 @@ def reduce_regions(
     limits: ReductionLimits | None = None,
     executor: Executor | None = None,
 ) -> Reduction:
-    """Return the reduction of regions to active ones, and filters for them.
+    """Divide regions into active and redundant ones, build filters, and return the reduction.
 
-    The union of the active regions is the union of all regions, and filters contain it. On the half
-    of the sample that merging did not see, filters admit no more false forwards than the limit
-    allows. The result is deterministic and independent of the executor.
+    The union of the active regions is the union of all regions, and the filters contain this union.
+    On the half of the sample that merging did not see, the share of false forwards is at most the
+    limit. The result is deterministic and does not depend on the executor.
 
     Args:
         regions: the regions.
         subscription_rows: region i belongs to subscription `subscription_rows[i]`.
-        sample: events by which merging measures false forwards; without it, volume is used.
-        limits: the limits of effort and of false forwards.
-        executor: runs the steps that can be distributed; by default this process.
+        sample: events with which false forwards are measured; None to measure them by volume.
+        limits: the limits of effort and of false forwards; None for the default limits.
+        executor: runs the steps that can be distributed; None to run them in this process.
 
     Raises:
-        InvalidArgumentError: if there is not one subscription row for each region.
+        InvalidArgumentError: if there is not exactly one subscription row for each region.
     """
     if len(subscription_rows) != len(regions):
         raise InvalidArgumentError(
@@ -170,11 +171,11 @@ def reduce_regions(
 
 
 def _combine_absorbers(covered_by: Rows, maximal: Rows, subsumers: RaggedArray) -> RaggedArray:
-    """Return the absorbers of each region: the one that covers it, or those that subsume it.
+    """Return the absorbers of each region: the region that covers it, or the subsuming regions.
 
     Args:
-        covered_by: the row of the covering region of each region, or its own.
-        maximal: the rows of the regions that no other covers.
+        covered_by: for each region the row of a region that covers it, or its own row.
+        maximal: the rows of the regions that no other region covers.
         subsumers: for each maximal region its absorbers, as positions in `maximal`.
     """
     lengths = (covered_by != np.arange(len(covered_by))).astype(np.int64)

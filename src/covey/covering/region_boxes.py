@@ -1,10 +1,11 @@
 """Regions as boxes of codes, exact within one batch.
 
-Each scalar attribute that is constrained is an axis. Constraints that a box cannot express (lists,
-tags, balls, null together with an interval that starts later) become a number, the *residual id*:
-regions with the same id have the same residual constraints, and 0 stands for none. A region is the
-intersection of its box and its residual constraints. A region whose box is within the box of
-another is therefore covered by it if the other's residual id is 0 or the same.
+Each scalar attribute that is constrained is an axis. A box cannot express lists, tags, balls, and
+null together with an interval that does not start at the lowest value. Such constraints become a
+number, the *residual id*: regions with the same residual id have the same residual constraints, and
+0 stands for none. A region is the intersection of its box and its residual constraints. Therefore
+region a covers region b if the box of a contains the box of b, and the residual id of a is 0 or
+that of b.
 
 Cost: 8 bytes per region and axis; some microseconds for each region with residual constraints.
 """
@@ -34,7 +35,10 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RegionBoxes:
-    """Boxes of n regions on d axes: box i has the codes `lower[i]` to `upper[i]`, inclusive."""
+    """Boxes of n regions on d axes: box i has the codes `lower[i]` to `upper[i]`, inclusive.
+
+    `lower` and `upper` have n rows and d columns; `residual_ids` has the residual id of each box.
+    """
 
     axes: tuple[Axis, ...]
     lower: Codes
@@ -67,9 +71,9 @@ class RegionBoxes:
         return RegionBoxes(self.axes, self.lower[rows], self.upper[rows], self.residual_ids[rows])
 
     def encode_events(self, events: Events) -> Codes:
-        """Return the codes of events, one row each.
+        """Return the codes of events: a row for each event, a column for each axis.
 
-        The box of a region contains the codes of every event that the region contains.
+        If a region contains an event, the box of the region contains the codes of the event.
         """
         codes = np.empty((len(events), len(self.axes)), np.int32)
         for k, axis in enumerate(self.axes):
@@ -82,10 +86,10 @@ class RegionBoxes:
         """Return regions with new boxes, each with the residual constraints of a row of `source`.
 
         Args:
-            source: the batch from which the codes were made.
-            rows: the row of `source` for each box.
-            lower: lower codes of the boxes; they must be ends of intervals of `source`.
-            upper: upper codes of the boxes; as `lower`.
+            source: the batch for which the axes were built.
+            rows: for each box the row of `source` whose residual constraints the region gets.
+            lower: lower codes of the boxes: codes of interval ends of `source`, or of null.
+            upper: upper codes of the boxes, of the same form as `lower`.
         """
         source_rows = source.take(rows)
         constraints = dict(source_rows.constraints)
@@ -101,7 +105,7 @@ class RegionBoxes:
 
 
 def _restore_residuals(batch: Scalars, original: Constraints) -> Scalars:
-    """Return the intervals, with the original constraints in rows where these are residual."""
+    """Return the constraints of `batch`, but the original constraints where these are residual."""
     assert isinstance(original.batch, Scalars)
     residual_rows = np.flatnonzero(is_residual(original.batch))
     batch_rows = np.arange(len(batch))
@@ -110,7 +114,7 @@ def _restore_residuals(batch: Scalars, original: Constraints) -> Scalars:
 
 
 def _assign_residual_ids(regions: Regions) -> Codes:
-    """Return the residual id of each region."""
+    """Return the residual id of each region; 0 if it has no residual constraint."""
     residual_ids = np.zeros(len(regions), np.int32)
     id_of_key: dict[Any, int] = {}
     for name, constraints in regions.constraints.items():
@@ -128,7 +132,7 @@ def _assign_residual_ids(regions: Regions) -> Codes:
 
 
 def _constraint_keys(batch: ConstraintBatch, rows: Rows) -> Iterator[Any]:
-    """Yield a hashable value for each constraint, equal for equal constraints."""
+    """Yield a hashable value for each constraint at `rows`; equal constraints have equal values."""
     for i in rows.tolist():
         if isinstance(batch, Scalars):
             lower, upper, listed, keys = batch.row(i)

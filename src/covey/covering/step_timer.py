@@ -1,4 +1,4 @@
-"""Timer for consecutive steps."""
+"""Timer that measures the duration of consecutive steps."""
 
 from __future__ import annotations
 

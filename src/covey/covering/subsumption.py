@@ -1,21 +1,24 @@
-"""Subsumption: regions within the union of others, decided by exact subtraction.
+"""Subsumption: regions within the union of other regions, decided by exact subtraction.
 
-At the start, a region is one piece. In each round every piece of an undecided region gives a point,
-and the stored boxes that contain it are searched. If there is none, the point is a witness that the
-union does not contain the region, and the region remains. Otherwise the box that takes most of the
-piece is subtracted from it, and the remainder forms the pieces of the next round. If no piece
-remains, the region is absorbed by the subtracted boxes. The region also remains if the number of
-subtractions reaches its limit, or if too many boxes contain a point to consider all of them, and
-none of those considered may absorb it.
+At the start, a region is one piece. In each round, the middle of every piece of an undecided region
+is a point, and the boxes that contain the point are searched for. If no box that may absorb the
+region contains the point, the point is a witness that the union does not contain the region, and
+the region remains. Otherwise the box that takes most of the piece is subtracted from the piece, and
+the remainder forms pieces of the next round. If no piece is left, the region is absorbed by the
+subtracted boxes. A region also remains if the number of subtractions exceeds its limit. If a point
+is in too many boxes, only some of them are considered; if none of these may absorb the region, the
+region remains as well.
 
-Only boxes that come before a region in a fixed order, larger ones first, may absorb it, whether or
-not they are absorbed themselves. Therefore the first region of all remains. If the remaining
-regions of the first n have the union of the first n, then the next one either remains or is within
-that union. By induction the union of the remaining regions is the union of all, however the query
-rows are divided over calls and machines.
+All regions have a fixed order, in which regions with larger boxes come first. Only earlier regions
+may absorb a region, whether or not they are absorbed themselves. Therefore the first region
+remains. Suppose that the remaining regions among the first n have the same union as the first n.
+Then the next region either remains or is within this union. By induction, the union of the
+remaining regions is the union of all regions, however the query rows are divided over calls and
+machines.
 
-Cost: for each round and piece of an undecided region, a search in the index. If boxes say little
-(most regions have residual constraints of their own), nothing is found.
+Cost: a search in the index for each round and each piece of an undecided region. If most regions
+have different residual constraints, few subsumed regions are found, because a box with residual
+constraints absorbs only regions with the same ones.
 """
 
 from __future__ import annotations
@@ -41,15 +44,16 @@ _BATCH_ROWS = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Subsumption:
-    """Result for query rows: which are absorbed, and by which boxes.
+    """Result of a test for subsumption: which query rows are absorbed, and by which boxes.
 
-    A row without absorbers remains: because a witness was found, or because the limit was reached.
+    A row without absorbers remains: a witness was found, or a limit was reached.
 
     Args:
         query_rows: the rows of the boxes that were tested.
-        absorbers: for each query row the rows of the boxes whose union contains it; empty if it is
-            not absorbed.
-        is_witnessed: whether a point of the row was found that no other box contains.
+        absorbers: for each query row the rows of boxes whose union contains its box; none if the
+            row is not absorbed.
+        is_witnessed: for each query row whether a point of its box was found that is in no box
+            that may absorb the row.
     """
 
     query_rows: Rows
@@ -58,22 +62,28 @@ class Subsumption:
 
     @property
     def is_absorbed(self) -> Bools:
-        """True for rows within the union of other boxes."""
+        """For each query row whether its box is within the union of its absorbers."""
         absorbed: Bools = self.absorbers.lengths > 0
         return absorbed
 
     @property
     def is_out_of_budget(self) -> Bools:
-        """True for rows that remain because the limit of subtractions or candidates was reached."""
+        """For each query row whether it remains because a limit was reached.
+
+        There is a limit for the number of subtractions and one for the candidates of a point.
+        """
         return ~(self.is_absorbed | self.is_witnessed)
 
 
 def find_subsumed(
     absorber_index: AbsorberIndex, query_rows: Rows, max_subtractions: int
 ) -> Subsumption:
-    """Return which query rows are within the union of others.
+    """Return which query rows are within the union of other boxes, and of which ones.
 
-    At most `max_subtractions` boxes are subtracted from each.
+    Args:
+        absorber_index: the boxes, which may absorb each other.
+        query_rows: the rows of the boxes to test.
+        max_subtractions: largest number of boxes that are subtracted from one box.
     """
     starts = range(0, max(1, len(query_rows)), _BATCH_ROWS)
     parts = [
@@ -135,11 +145,18 @@ def _find_best_absorbers(
     piece_upper: Codes,
     points: Codes,
 ) -> Rows:
-    """Return for each piece the box that takes most of it, of those that contain its point.
+    """Return for each piece the box that takes most of it, of the boxes that contain its point.
 
-    The result is -1 if no box may absorb it, and -2 if that is unknown because more boxes contain
-    the point than were considered. The largest boxes are considered first, all others only if none
-    of these may absorb the piece.
+    The result is -1 if no box with the point may absorb the piece. It is -2 if this is unknown,
+    because more boxes contain the point than were considered. The largest boxes are considered
+    first; all boxes are considered only if none of the largest may absorb the piece.
+
+    Args:
+        absorber_index: the boxes.
+        query_rows: for each piece the row of the box to which it belongs.
+        piece_lower: lower codes of the pieces.
+        piece_upper: upper codes of the pieces.
+        points: for each piece the codes of a point in it.
     """
     try:
         best = _choose_largest_takers(
@@ -176,7 +193,10 @@ def _choose_largest_takers(
     piece_lower: Codes,
     piece_upper: Codes,
 ) -> Rows:
-    """Return for each piece the box that takes most of it, of the given pairs, or -1."""
+    """Return for each piece the box that takes most of it, or -1 if none may absorb the piece.
+
+    `pairs` has the candidates: pairs of a piece and a box that contains the point of the piece.
+    """
     boxes = absorber_index.boxes
     takers: Rows = choose_largest_takers(
         pairs.query_rows,
@@ -193,7 +213,11 @@ def _choose_largest_takers(
 
 
 def _distinct_by_query(query_count: int, query_positions: Rows, absorber_rows: Rows) -> RaggedArray:
-    """Return the distinct absorbers of each query row, ascending."""
+    """Return the distinct absorbers of each query row, ascending.
+
+    `query_positions` and `absorber_rows` are parallel: a position in the query rows, and the row of
+    a box that was subtracted.
+    """
     pairs = Pairs.from_unsorted(query_positions, absorber_rows).drop_duplicates()
     return RaggedArray.from_lengths(
         np.bincount(pairs.query_rows, minlength=query_count), pairs.stored_rows

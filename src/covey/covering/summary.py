@@ -15,15 +15,15 @@ class ReductionSummary:
         subscriptions: all subscriptions.
         redundant: subscriptions without an active region.
         regions: all regions.
-        equal: regions equal to an earlier one.
-        covered: regions that another one covers.
-        subsumed: regions within the union of several others.
-        undecided: active regions for which the limit of subtractions was reached.
-        perfectly_merged: merges that added nothing to the union of two regions.
-        imperfectly_merged: merges that added events.
+        equal: regions that are equal to an earlier region.
+        covered: regions that another region covers; equal regions are not counted again.
+        subsumed: regions within the union of several other regions.
+        undecided: active regions for which the limit of subtractions or of candidates was reached.
+        perfectly_merged: merges whose hull is the union of the merged boxes.
+        imperfectly_merged: all other merges.
         sampled_events: events of the half of the sample that merging did not see.
-        matched_events: those of them that a region contains.
-        false_forwards: those of them that a filter admits and no region contains.
+        matched_events: sampled events that a region contains.
+        false_forwards: sampled events that a filter admits and no region contains.
     """
 
     subscriptions: int
@@ -41,7 +41,7 @@ class ReductionSummary:
 
     @property
     def active(self) -> int:
-        """Number of regions that are neither equal to another one, covered nor subsumed."""
+        """Number of regions that are neither equal to an earlier region, covered nor subsumed."""
         return self.regions - self.equal - self.covered - self.subsumed
 
     @property

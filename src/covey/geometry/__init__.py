@@ -1,9 +1,10 @@
 """Regions of events, and the relations between them, as functions on arrays.
 
 A region is a conjunction of at most one constraint per attribute. A batch of regions is stored by
-columns: for each attribute, the rows that constrain it and a batch of their constraints. Every set
-of values has one normal form, so two constraints are equal as sets if and only if their rows are
-equal. `contains` agrees with Spark exactly. `covers` never claims a cover that does not hold.
+columns: for each attribute, the rows that constrain it and a batch of their constraints. A set of
+scalars or of tag lists has one normal form: two constraints admit the same values if and only if
+their rows are equal. `contains` agrees with Spark exactly. `covers` never claims a cover that does
+not hold.
 
 Modules in the order in which data passes through them:
 
@@ -15,7 +16,7 @@ Modules in the order in which data passes through them:
 - `relations`: contains, covers, overlaps, hull, selectivity and volume, pair by pair.
 - `range_sets`: sets of integers as ranges.
 - `hilbert`: positions on Hilbert's curve, and boxes as ranges of positions.
-- `projections`: random directions, and the intervals that balls and boxes project to.
+- `projections`: random directions, and the intervals to which balls and boxes are projected.
 
 The kernels are in the modules that use them: `distances`, `relations` and `hilbert`.
 """

@@ -1,16 +1,16 @@
 """Constraints on one vector attribute: vectors whose score with a centre lies in an interval.
 
-A score is `vector_l2_distance` or `vector_cosine_similarity` as Spark computes it. Its interval is
-one of float32 keys: usually `0 ≤ distance ≤ radius`, but also the outside of a ball or a shell. A
-row admits some states (null, vectors, malformed vectors) and, among vectors, those that satisfy all
-of its balls.
+A score is `vector_l2_distance` or `vector_cosine_similarity` as Spark computes it. The interval of
+admitted scores is stored as float32 keys. It is usually `0 ≤ distance ≤ radius`, but may also be
+the outside of a ball, or a shell. A row admits some states (null, vectors, malformed vectors). Of
+vectors it admits those that are in all of its balls.
 
-`contains` is exact to the bit. Relations between two centres are computed in float64, and every
-interval is widened by the largest error of float32. So `covers` never claims a cover that does not
-hold, but may miss a cover if the balls touch within a relative 1e-5; `overlaps` never misses an
-overlap, but may claim one that does not exist. Relations of cosines assume that the product of two
-norms neither overflows nor underflows float32. Rows with several balls are compared ball by ball;
-an l2 ball is not compared with a cosine ball.
+`contains` is exact. Relations between balls with different centres are computed in float64, and
+every interval is widened by the largest error of float32. So `covers` never claims a cover that
+does not hold, but may miss a cover if the two balls touch within a relative 1e-5. `overlaps` never
+misses an overlap, but may claim one that does not exist. Relations of cosines assume that the
+product of two norms neither overflows nor underflows float32. Rows with several balls are compared
+ball by ball; an l2 ball is not compared with a cosine ball.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DOMAIN = key_domain(FLOAT)
 _ANY_STATE = ValueState.NULL | ValueState.VALUE | ValueState.MALFORMED | ValueState.NULL_ELEMENTS
 _TINY = 1e-20  # absolute error of a distance whose square underflows float32
 _HUGE = 1e18  # the square of a larger number overflows float32
-_SMALLEST_NORM = 1e-6  # of a centre whose cosines are compared; the largest norm is its inverse
+_SMALLEST_NORM = 1e-6  # smallest norm of a centre whose cosines are compared; the largest is 1e6
 
 
 class Ball(NamedTuple):
@@ -55,14 +55,20 @@ class Ball(NamedTuple):
     is_point: bool = False
 
     def covers(self, inner: Ball) -> bool:
-        """Return whether every vector in `inner` is in this ball; True is always right."""
+        """Return whether every vector in `inner` is in this ball.
+
+        True is always right; False may be wrong, see the module docstring.
+        """
         if self.is_point:
             return inner.is_point and np.array_equal(self.centre, inner.centre, equal_nan=True)
         low, high = self._score_bounds_of(inner)
         return self.lower <= low and high <= self.upper
 
     def overlaps(self, other: Ball) -> bool:
-        """Return whether a vector may be in both balls; False is always right."""
+        """Return whether a vector may be in both balls.
+
+        False is always right; True may be wrong, see the module docstring.
+        """
         if self.is_point and not other.is_point:
             return other.overlaps(self)
         low, high = self._score_bounds_of(other)
@@ -85,7 +91,7 @@ class Ball(NamedTuple):
         return bound(a, b, other, relative_error_bound(len(a)))
 
     def _score_vector(self, vector: tuple[float, ...]) -> tuple[int, int]:
-        """Return the key of a vector's score twice, as bounds; beyond all keys if it is null."""
+        """Return the key of a vector's score as both bounds; if null, bounds beyond all keys."""
         a, b = np.array([vector], np.float32), np.array([self.centre], np.float32)
         scores, defined = score_rows(self.metric, a, b)
         key = int(encode_floats(scores)[0])
@@ -99,7 +105,7 @@ _BEYOND_ALL_KEYS = (int(_DOMAIN.low) - 1, int(_DOMAIN.high) + 1)
 class Balls:
     """A batch of constraints on one vector attribute, one constraint per row.
 
-    `balls` lists for each row the ordinals of its balls. Ball j has `metrics[j]`, `centres[j]`, the
+    `balls` lists for each row the numbers of its balls. Ball j has `metrics[j]`, `centres[j]`, the
     keys from `lower[j]` to `upper[j]`, and `points[j]`, which is `Ball.is_point`.
     """
 
@@ -229,7 +235,7 @@ class Balls:
         return self._decide_pairwise(other, _rows_overlap)
 
     def _decide_pairwise(self, other: Balls, decide: Any) -> Bools:
-        """Return `decide` of row i of this batch and row i of `other`, for each i."""
+        """Return for each i the result of `decide` for row i of this batch and row i of `other`."""
         pairs = ((self.row(i), other.row(i)) for i in range(len(self)))
         return np.array([decide(*a, *b) for a, b in pairs], np.bool_)
 
@@ -240,12 +246,14 @@ class Balls:
         return Balls.from_rows(rows, self.centres.shape[1])
 
     def hull(self, groups: Rows) -> Balls:
-        """Return one row per group that covers the rows of the group.
+        """Return one row per group of rows, which covers all rows of the group.
 
-        Balls of l2 are enclosed by a ball; if that is not possible, the row admits every vector.
+        If the rows have one l2 ball each, the result has one ball that encloses them, computed two
+        balls at a time. Otherwise the balls are kept if all rows have the same; if they differ, the
+        result admits every vector.
 
         Args:
-            groups: the group of each row, ascending, from 0 without gaps.
+            groups: the group number of each row, ascending, from 0 without gaps.
         """
         rows: dict[int, tuple[int, list[Ball]]] = {}
         for i, group in enumerate(groups.tolist()):
@@ -259,7 +267,11 @@ class Balls:
 
 
 def _normalize_row(states: int, balls: Sequence[Ball]) -> tuple[int, list[Ball]]:
-    """Return a constraint in normal form: balls with a common centre become one."""
+    """Return the states and the balls of a constraint in normal form.
+
+    Balls with the same metric and centre become one ball, their intersection. If a ball admits no
+    score, the states exclude vectors.
+    """
     by_centre: dict[tuple[Metric, tuple[float, ...], bool], Ball] = {}
     for ball in balls if states & ValueState.VALUE else ():
         floor = 0 if ball.metric is Metric.L2 else _DOMAIN.low
@@ -298,7 +310,7 @@ def _rows_overlap(states: int, balls: list[Ball], other_states: int, others: lis
 
 
 def _score_interval(ball: Ball) -> tuple[float, float]:
-    """Return the smallest and the largest score of a ball, as numbers."""
+    """Return the smallest and the largest score that a ball admits, as numbers instead of keys."""
     low, high = decode_floats(np.array([ball.lower, ball.upper]), FLOAT)
     return float(low), float(high)
 
@@ -325,8 +337,8 @@ def _cosine_bounds(
     """Return keys of bounds on the similarity with `a` of any vector in a ball with centre `b`.
 
     A vector with a NaN has the similarity NaN with both centres. The product of a vector's norm and
-    a centre's norm is assumed neither to overflow nor to underflow. If the norm of a centre makes
-    that unlikely, the bounds lie beyond all keys.
+    a centre's norm is assumed neither to overflow nor to underflow. If the norm of a centre is not
+    between 1e-6 and 1e6, this is uncertain, so the bounds lie beyond all keys.
     """
     norms = float(np.linalg.norm(a)), float(np.linalg.norm(b))
     if not all(_SMALLEST_NORM < norm < 1 / _SMALLEST_NORM for norm in norms):
@@ -346,7 +358,7 @@ def _cosine_bounds(
 
 
 def _round_outward(number: float, up: bool) -> int:
-    """Return the key of the nearest float32 that is not above a number, or with `up` not below."""
+    """Return the key of the largest float32 ≤ `number`; with `up`, of the smallest one ≥ it."""
     with np.errstate(over="ignore"):
         rounded = np.float32(number)
     key = int(encode_floats(np.array([rounded]))[0])
@@ -356,10 +368,11 @@ def _round_outward(number: float, up: bool) -> int:
 
 
 def _enclose_balls(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list[Ball]:
-    """Return balls that every vector of two rows satisfies; no ball means every vector.
+    """Return balls that contain every vector of either row; an empty list admits every vector.
 
-    If both rows have one l2 ball, the result is one ball that encloses both. If a row admits no
-    vector, or both have the same balls, the balls are returned as they are.
+    If both rows have one l2 ball, the result is one ball that encloses both. If one row admits no
+    vector, the result is the balls of the other row. Otherwise the balls are kept if both rows have
+    the same, and the result is empty if they differ.
     """
     for (states, _), (_, balls) in ((a, b), (b, a)):
         if not states & ValueState.VALUE:
@@ -385,5 +398,5 @@ def _enclose_balls(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list
 
 
 def _is_l2_ball(ball: Ball) -> bool:
-    """Return whether a ball has a finite radius, and neither a hole nor another metric than l2."""
+    """Return whether a ball is an l2 ball with a finite radius and without a hole."""
     return ball.metric is Metric.L2 and ball.lower == 0 and ball.upper < _DOMAIN.high - 1

@@ -28,7 +28,7 @@ _SMALLEST_NORMAL = np.finfo(np.float32).tiny
 
 
 class Metric(IntEnum):
-    """The functions by which a vector is scored with a centre."""
+    """The functions that score a vector with a centre: l2 distance and cosine similarity."""
 
     L2 = 0  # vector_l2_distance
     COSINE = 1  # vector_cosine_similarity
@@ -68,7 +68,7 @@ def score_pairs(
         b_rows: a row of `b` for each pair.
 
     Returns:
-        The scores, and for each whether it is not null.
+        The scores, and for each score whether it is not null.
 
     >>> a, b = np.float32([[0, 0], [1, 1]]), np.float32([[3, 4]])
     >>> score_pairs(np.uint8([Metric.L2]), a, np.array([1, 0]), b, np.array([0, 0]))[0]
@@ -109,7 +109,7 @@ def _write_pair_scores(
 ) -> None:  # fmt: skip
     """Write the score of each pair into `scores`, and whether it is not null into `is_defined`.
 
-    No operation is fused or reordered, so that the bits are Spark's.
+    No operation is fused or reordered, so that scores have the same bits as in Spark.
     """
     length = a.shape[1]
     terms, blocks = np.empty(length, np.float32), np.empty(length // 8, np.float32)
@@ -130,7 +130,7 @@ def _write_pair_scores(
 
 @kernel
 def _dot_product(x: Matrix, y: Matrix, terms: Matrix, blocks: Matrix) -> Any:
-    """Return the inner product of two vectors; `terms` and `blocks` are overwritten."""
+    """Return the inner product of two vectors; `terms` and `blocks` are working memory."""
     for i in range(len(x)):
         terms[i] = x[i] * y[i]
     return _sum_terms(terms, blocks)
@@ -138,7 +138,7 @@ def _dot_product(x: Matrix, y: Matrix, terms: Matrix, blocks: Matrix) -> Any:
 
 @kernel
 def _sum_terms(terms: Matrix, blocks: Matrix) -> Any:
-    """Return the sum of `terms` in Spark's order; `blocks` is overwritten with sums of eight.
+    """Return the sum of `terms` in Spark's order; `blocks` is working memory for sums of eight.
 
     All blocks are summed before the total, because their sums do not depend on each other and
     the processor can compute several at a time.

@@ -56,9 +56,10 @@ def decompose_boxes(
 ) -> RangeSets:
     """Return for each box the positions of its cells, as ranges.
 
-    A box with more than `max_ranges` ranges gets ranges that contain it: the smallest gaps are
-    filled. If it has more than 4·`max_ranges` + 256, its ranges are computed with larger cells, so
-    the cost of a box is at most proportional to `max_ranges`.
+    If a box has more than `max_ranges` ranges, the smallest gaps between them are filled until
+    `max_ranges` remain, so that they contain more than the box. If it has more than
+    4·`max_ranges` + 256 ranges, they are computed with larger cells. The cost of a box is therefore
+    at most proportional to `max_ranges`.
 
     Args:
         lower: lower corner of each box, inclusive, as for `encode_cells`.
@@ -79,24 +80,28 @@ def decompose_boxes(
     low, high = _check_cells(lower, bits), _check_cells(upper, bits)
     if low.shape != high.shape or (low > high).any():
         raise InvalidArgumentError(
-            "upper must have the shape of lower and be nowhere below it, got shapes "
-            f"{high.shape} and {low.shape}"
+            "upper must have the shape of lower, and no coordinate below that of lower, got "
+            f"shapes {high.shape} and {low.shape}"
         )
     bound = _UNBOUNDED if max_ranges is None else min(max_ranges, _UNBOUNDED)
     return RangeSets(*_decompose_boxes_kernel(low, high, bits, bound, 4 * bound + _EXTRA_RANGES))
 
 
 def _check_cells(cells: ArrayLike, bits: int) -> Ints:
-    """Return cells as an array of int64, or raise if one is not in a grid of this size."""
+    """Return cells as an array of int64.
+
+    Raises:
+        InvalidArgumentError: a cell is not in the grid, or its position needs too many bits.
+    """
     grid = np.ascontiguousarray(cells, np.int64)
     if grid.ndim != 2 or bits < 1 or grid.shape[1] * bits > MAX_BITS:
         raise InvalidArgumentError(
-            f"cells must be rows of d numbers with d·bits from 1 to {MAX_BITS}, "
-            f"got shape {grid.shape} with {bits} bits"
+            "cells must be rows of d coordinates, with bits at least 1 and d·bits at most "
+            f"{MAX_BITS}, got shape {grid.shape} with {bits} bits"
         )
     if ((grid < 0) | (grid >> bits != 0)).any():
         raise InvalidArgumentError(
-            f"numbers of a cell must be from 0 to {(1 << bits) - 1}, "
+            f"coordinates of a cell must be from 0 to {(1 << bits) - 1}, "
             f"got {int(grid.min())} to {int(grid.max())}"
         )
     return grid
@@ -129,7 +134,7 @@ def _encode_cells_kernel(cells: Ints, bits: int) -> Ints:
 
 @kernel
 def _find_block_orientation(step: int, entry: int, axis: int, d: int) -> tuple[int, int]:
-    """Return the entry and the axis of the sub-block that the curve visits at number `step`."""
+    """Return the entry and the axis of sub-block number `step` in the order of the curve."""
     if step == 0:
         return entry, (axis + 1) % d
     even = (step - 1) & ~1
@@ -148,9 +153,10 @@ def _find_block_orientation(step: int, entry: int, axis: int, d: int) -> tuple[i
 def _decompose_boxes_kernel(
     lower: Ints, upper: Ints, bits: int, max_ranges: int, range_capacity: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Return offsets, first and last positions of the ranges of all boxes.
+    """Return the ranges of all boxes: offsets by box, first positions, last positions.
 
-    If a box has more than `range_capacity` ranges, its cells are doubled in width until it fits.
+    If a box has more than `range_capacity` ranges, the width of cells is doubled for it until its
+    ranges fit. If it then has more than `max_ranges`, the smallest gaps are filled.
     """
     count, d = lower.shape
     offsets = np.zeros(count + 1, np.int64)
@@ -184,13 +190,14 @@ def _decompose_box(
     lower: Ints, upper: Ints, bits: int, depth: int, range_capacity: int,
     range_buffer: Ints, corners: Ints, states: Ints,
 ) -> tuple[int, Ints]:  # fmt: skip
-    """Write the ranges of one box, of blocks after at most `depth` halvings.
+    """Write the ranges of one box, computed from blocks that are halved at most `depth` times.
 
     `corners` and `states` are the stack of blocks, with room for all halvings of the grid.
 
     Returns:
-        The number of ranges, which is `range_capacity` + 1 if there are too many or too many blocks
-        were visited, and the buffer of ranges, which replaces `range_buffer` if that was too small.
+        The number of ranges, and their buffer: `range_buffer`, or a larger array if that is full.
+        The number is `range_capacity` + 1 if the box has more ranges than `range_capacity`, or if
+        too many blocks were visited.
     """
     d = len(lower)
     whole = (1 << d) - 1

@@ -1,20 +1,20 @@
-"""Random directions, and the intervals that balls and boxes project to on them.
+"""Random directions, and the intervals to which they project balls and boxes.
 
-If a set covers another, its interval on a direction covers the other's interval. So intervals give
+If a set covers another one, its interval on each direction contains the other's. So intervals give
 candidates, and an exact relation verifies them. A ball (s, r) projects on u to ⟨u,s⟩ ± r‖u‖, and a
 box to the smallest interval with the projections of all its vertices. (papers: projection)
 
 Rounding loses no cover. For boxes it preserves the order of the ends: each end is a sum of products
 that are added in one order, and a rounded product or sum never falls when an operand grows. For
-balls it does not, because the larger radius of an outer ball has to make up for its distant centre.
-There, the usual bound on the error of a sum of products in float64 is used, which holds in any
-order of additions: with S = Σ|u_i||s_i| + r‖u‖, the error of an end is at most γS, where
-γ = n/(2^53 - n) for n roundings. A ball within another has no larger S. So an outer interval that
-is widened by 2γS on either side contains the computed interval of each ball that the outer ball
-covers, and inner intervals need not be narrowed. The constant in the code also allows for the
+balls it may reverse that order, because a larger radius has to make up for a distant centre. For
+them, the usual bound on the error of a sum of products in float64 is used, which holds in any order
+of additions: with S = Σ|u_i||s_i| + r‖u‖, the error of an end is at most γS, where
+γ = n/(2^53 - n) for n roundings. A ball within another one has no larger S. So an outer interval
+that is widened by 2γS on either side contains the computed interval of each ball that the outer
+ball covers, and inner intervals need not be narrowed. The constant in the code also allows for the
 rounding of S and of the widening.
 
-Cost: k × d products per ball or box. Do not use it for boxes that leave an attribute free: they are
+Cost: k × d products per ball or box. Do not project boxes that leave an attribute free: they are
 unbounded in every direction that is not at right angles to that attribute.
 """
 
@@ -63,7 +63,7 @@ class Directions:
 
     @classmethod
     def orthonormal(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Return k random unit vectors; each block of d is orthonormal, blocks are independent.
+        """Return k random unit vectors, in independent blocks of at most d orthonormal ones.
 
         Raises:
             InvalidArgumentError: k or d is below 1.
@@ -74,7 +74,7 @@ class Directions:
 
     @classmethod
     def random_signs(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Return k vectors with entries 1 and -1, equally likely (Achlioptas).
+        """Return k random vectors with entries 1 and -1, equally likely (Achlioptas).
 
         Raises:
             InvalidArgumentError: k or d is below 1.
@@ -83,9 +83,9 @@ class Directions:
 
     @classmethod
     def sparse(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Return k vectors with entries √3, 0 and -√3, with chances 1/6, 2/3 and 1/6.
+        """Return k random vectors with entries √3, 0 and -√3, with chances 1/6, 2/3 and 1/6.
 
-        A vector of zeros is drawn again.
+        A vector that has only zeros is drawn again.
 
         Raises:
             InvalidArgumentError: k or d is below 1.
@@ -112,9 +112,10 @@ class Directions:
         return lengths * (1 + (2 * self.dimensions + 8) * _ROUNDING)
 
     def project_balls(self, centres: ArrayLike, radii: ArrayLike) -> Ends:
-        """Return the lower and the upper ends of n balls, not widened: n rows, k columns.
+        """Return the lower and the upper ends of the intervals of n balls on k directions.
 
-        Use it for balls that others may cover. Centres must be finite.
+        Both are arrays of n rows and k columns. The intervals are not widened for rounding: they
+        are for balls that others may cover. Centres must be finite.
         """
         low, high, _ = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)
@@ -124,10 +125,11 @@ class Directions:
     def project_outer_balls(
         self, centres: ArrayLike, radii: ArrayLike, *, widenings: int = 1
     ) -> Ends:
-        """Return the ends of n balls, widened for rounding: n rows, k columns.
+        """Return the lower and the upper ends of the intervals of n balls, widened for rounding.
 
-        The interval of a ball contains the result of `project_balls` for each ball that it covers.
-        With `widenings=2` it contains even the result with one widening. Centres must be finite.
+        Both are arrays of n rows and k columns. The interval of a ball contains the interval that
+        `project_balls` computes for each ball that it covers; with `widenings=2`, even the interval
+        that this method computes for it with one widening. Centres must be finite.
         """
         low, high, sums = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)
@@ -139,9 +141,10 @@ class Directions:
             return _replace_nan(low - widening, -np.inf), _replace_nan(high + widening, np.inf)
 
     def project_boxes(self, lower: ArrayLike, upper: ArrayLike) -> Ends:
-        """Return the lower and the upper ends of n boxes: n rows, k columns.
+        """Return the lower and the upper ends of the intervals of n boxes on k directions.
 
-        If a box covers another, its interval contains the other's interval, to the last bit.
+        Both are arrays of n rows and k columns. If a box covers another one, each of its intervals
+        contains the other's exactly, in spite of rounding.
 
         Args:
             lower: lower corner of each box; -inf where a side is unbounded.
@@ -161,7 +164,7 @@ class Directions:
         return low.T, high.T
 
     def _project_with_error(self, centres: Floats, radii: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower ends, upper ends, and the sums S that bound their errors."""
+        """Return lower ends, upper ends, and the sums S that bound their errors; see the module."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             middles = centres @ self.matrix.T
             reach = radii[:, None] * self.norms
@@ -172,15 +175,15 @@ class Directions:
 def _replace_nan(ends: Floats, other: float) -> Floats:
     """Replace NaN by `other` in place and return the ends.
 
-    An end is NaN if both of its terms overflowed. Then an outer interval is made unbounded, so an
-    end of an inner interval may have any value.
+    An end is NaN if both of its terms overflowed. The outer interval is unbounded in that case, so
+    the end of an inner interval may have any value.
     """
     ends[np.isnan(ends)] = other
     return ends
 
 
 def _make_generator(k: int, d: int, seed: Any) -> np.random.Generator:
-    """Return a generator for k directions in d dimensions, or raise if k or d is below 1."""
+    """Return a random generator; raise InvalidArgumentError if k or d is below 1."""
     if k < 1 or d < 1:
         raise InvalidArgumentError(
             f"directions and dimensions must be at least 1, got {k} directions in {d} dimensions"

@@ -1,9 +1,10 @@
 """Sets of integers as ranges that are disjoint, ascending and not adjacent.
 
-The ranges of a set are unique. The integers are positions on a curve, from 0 to 2^62, and both ends
-of a range are included. `RangeSets` is a batch with one set per row. (papers: mics)
+Each set has exactly one such sequence of ranges. The integers are positions on a curve, from 0 to
+2^62, and both ends of a range are included. `RangeSets` is a batch with one set per row. (papers:
+mics)
 
-Cost: 16 bytes per range; every operation sorts the ends of its operands.
+Cost: 16 bytes per range; union, difference and intersection sort the ends of their operands.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class RangeSet:
     def from_ranges(cls, first: ArrayLike, last: ArrayLike) -> RangeSet:
         """Return the set of all integers in the given ranges.
 
-        The ranges may overlap and be in any order; a range whose last is below its first is empty.
+        The ranges may overlap and be in any order. A range is empty if its last is below its first.
         """
         starts, ends = np.asarray(first, np.int64), np.asarray(last, np.int64)
         is_nonempty = starts <= ends
@@ -124,9 +125,11 @@ class RangeSet:
 
 
 def _combine_sets(a: RangeSet, b: RangeSet, select: Callable[[Bools, Bools], Bools]) -> RangeSet:
-    """Return the integers that `select` accepts, given whether a and whether b contains them.
+    """Return the integers that `select` accepts.
 
-    All integers between two neighbouring ends of ranges belong to the same sets.
+    `select` is called with two arrays: whether a contains each integer, and whether b contains it.
+    It is called for one integer between every two neighbouring ends of ranges, because all integers
+    between them belong to the same sets.
     """
     ends = np.unique(np.concatenate([a.first, a.last + 1, b.first, b.last + 1]))
     starts = ends[:-1]

@@ -33,7 +33,10 @@ B = TypeVar("B", Scalars, Tags, Balls)
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """The constraints on one attribute: row k of `batch` belongs to region `rows[k]`; ascending."""
+    """The constraints on one attribute: row k of `batch` belongs to region `rows[k]`.
+
+    `rows` is ascending and has no duplicates.
+    """
 
     rows: Rows
     batch: ConstraintBatch
@@ -49,7 +52,7 @@ class Constraints:
         if not len(self.rows):
             return np.zeros(len(region_rows), np.int64), np.zeros(len(region_rows), np.bool_)
         last = len(self.rows) - 1
-        if self.rows[-1] == last:  # regions 0 to `last` are all constrained: rows are equal
+        if self.rows[-1] == last:  # regions 0 to `last` are all constrained: region r has row r
             return np.minimum(region_rows, last), region_rows <= last
         batch_rows = np.minimum(np.searchsorted(self.rows, region_rows), last)
         return batch_rows, self.rows[batch_rows] == region_rows
@@ -57,9 +60,9 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """`count` regions of one space, with their constraints by the name of the attribute.
+    """`count` regions of one space; `constraints` has their constraints by attribute name.
 
-    Cost: 17 bytes per scalar interval. `take` copies.
+    Cost: 17 bytes per scalar interval. `take` copies the constraints.
     """
 
     space: Space
@@ -70,12 +73,14 @@ class Regions:
     def from_constraints(
         cls, space: Space, count: int, constraints: Mapping[str, Constraints]
     ) -> tuple[Regions, Rows]:
-        """Return the regions that admit an event, and their rows before empty ones were dropped.
+        """Return the regions that admit an event, and the row of each in the input.
+
+        Empty regions, which admit no event, are dropped.
 
         Args:
             space: the attributes.
-            count: number of regions, before empty ones are dropped.
-            constraints: constraints by the name of the attribute.
+            count: number of regions in the input.
+            constraints: constraints by attribute name.
 
         Raises:
             SchemaError: an attribute is not in the space.
@@ -92,9 +97,9 @@ class Regions:
 
     @classmethod
     def from_events(cls, events: Events) -> Regions:
-        """Return a region for each event, which contains that event only.
+        """Return for each event the smallest region that contains it.
 
-        A region contains an event if and only if it covers the region of the event.
+        Another region contains the event if and only if it covers this region.
         """
         rows = np.arange(len(events))
         constraints = {
@@ -105,7 +110,9 @@ class Regions:
 
     @classmethod
     def concat(cls, collections: Sequence[Regions]) -> Regions:
-        """Return all regions, one collection after another, in a space with all derived attributes.
+        """Return all regions, one collection after another, in one space.
+
+        The space has the derived attributes of all collections.
 
         Args:
             collections: at least one; their spaces differ at most in derived attributes.
@@ -149,7 +156,10 @@ class Regions:
         return Regions(self.space, len(rows), constraints)
 
     def gather_constraints(self, attribute: Attribute, rows: Rows) -> ConstraintBatch:
-        """Return one constraint per region on the attribute; it may admit every value and null."""
+        """Return for each of the given regions its constraint on an attribute.
+
+        A region that does not constrain the attribute gets one that admits every value and null.
+        """
         name, free = attribute.name, build_unconstrained_batch(attribute.type, 1)
         if name not in self.constraints:
             return free.take(np.zeros(len(rows), np.int64))
@@ -175,7 +185,7 @@ def build_unconstrained_batch(type_: Type, count: int) -> ConstraintBatch:
 def _build_point_batch(
     column: ScalarColumn | TagColumn | VectorColumn, space: Space, name: str
 ) -> ConstraintBatch:
-    """Return for each row of a column the constraint that admits only its value, or only null."""
+    """Return for each row of a column the smallest constraint that admits its value or its null."""
     if isinstance(column, VectorColumn):
         vectors = [tuple(vector) for vector in column.matrix.tolist()]
         return Balls.from_rows(
@@ -200,7 +210,7 @@ def _build_point_batch(
 
 
 def _build_exact_rule(tokens: list[str | None]) -> TagRule:
-    """Return the rule for lists with exactly these tokens.
+    """Return the rule for lists with exactly these tokens, in any order, with any repetitions.
 
     If a token is null, lists with and without null elements satisfy the rule.
     """

@@ -52,7 +52,7 @@ UNDECIDED = 2
 def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Rows) -> Bools:
     """Return for each k whether region `region_rows[k]` contains event `event_rows[k]`.
 
-    The answer is exactly the one of Spark's `where`.
+    The answer is exactly that of Spark's `where`.
 
     Raises:
         SchemaError: a constrained attribute has another type in the space of the events.
@@ -70,7 +70,7 @@ def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Ro
 
 
 def covers(outer: Regions, outer_rows: Rows, inner: Regions, inner_rows: Rows) -> Bools:
-    """Return for each k whether `outer_rows[k]` of `outer` covers `inner_rows[k]` of `inner`.
+    """Return for each k whether region `outer_rows[k]` covers region `inner_rows[k]`.
 
     True is always right. A cover may be missed if it follows from a dependency between attributes,
     or if balls touch.
@@ -101,10 +101,10 @@ def covers(outer: Regions, outer_rows: Rows, inner: Regions, inner_rows: Rows) -
 def _constraint_covers(
     batch: Any, rows: Rows, inner: Regions, attribute: Attribute, inner_rows: Rows
 ) -> Bools:
-    """Return for each k whether constraint `rows[k]` admits everything that an inner region does.
+    """Return for each k whether row `rows[k]` of `batch` covers the constraint of an inner region.
 
-    Intervals are compared by a kernel; the batch decides pairs with lists, and regions that do not
-    constrain the attribute.
+    The inner region is `inner_rows[k]` of `inner`. Intervals of integer keys are compared by a
+    kernel; all other pairs are decided by `covers` of the batch.
     """
     inner_constraints = inner.constraints.get(attribute.name)
     if inner_constraints is None or not isinstance(batch, Scalars) or batch.domain.dtype == object:
@@ -150,12 +150,12 @@ def overlaps(a: Regions, a_rows: Rows, b: Regions, b_rows: Rows) -> Bools:
 
 
 def check_same_types(regions: Regions, space: Space, names: Iterable[str]) -> None:
-    """Raise if an attribute has another type in `space` than in the space of the regions.
+    """Raise SchemaError if an attribute has another type in `space` than in that of the regions.
 
     Args:
         regions: regions of one space.
         space: another space.
-        names: attributes to compare; those that are not in both spaces are ignored.
+        names: attributes to compare; names that are not in both spaces are ignored.
 
     Raises:
         SchemaError: the types of an attribute differ.
@@ -175,11 +175,12 @@ def hull(regions: Regions, groups: Rows) -> Regions:
     """Return for each group one region that covers all regions of the group.
 
     Per attribute, the region has the smallest interval (a list, if all constraints are short lists)
-    or rule for tags. The ball is nearly the smallest, because balls are enclosed two at a time.
+    or rule for tags. The ball is nearly the smallest, because balls are enclosed two at a time. An
+    attribute that a region of the group leaves free is free in the hull.
 
     Args:
         regions: the regions.
-        groups: the group of each region, from 0 without gaps, in any order.
+        groups: the group number of each region, from 0 without gaps, in any order.
     """
     count = int(groups.max(initial=-1)) + 1
     constraints = {}
@@ -216,10 +217,11 @@ def estimate_selectivity(regions: Regions, sample: Events) -> NDArray[np.float64
 def uniform_volume(
     regions: Regions, bounds: Mapping[str, tuple[float, float]]
 ) -> NDArray[np.float64]:
-    """Return the volume of each region, if attributes are independent and uniformly distributed.
+    """Return the volume of each region: the share of uniformly distributed events in it.
 
-    No attribute is null under this distribution. Text, tags and vectors have no uniform
-    distribution: use `estimate_selectivity` with a sample of events.
+    Attributes are assumed to be independent, uniformly distributed between their bounds, and never
+    null. Text, tags and vectors have no uniform distribution: use `estimate_selectivity` with a
+    sample of events.
 
     Args:
         regions: the regions.
@@ -263,7 +265,7 @@ def _batch_contains(batch: Any, column: Any, rows: Rows) -> Bools:
 
 
 def _length_fractions(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
-    """Return for each row the share that it admits of the real interval from `low` to `high`."""
+    """Return for each row the share of the real interval from `low` to `high` that it admits."""
     lower = np.nan_to_num(decode_floats(batch.lower, type_).astype(np.float64), nan=np.inf)
     upper = np.nan_to_num(decode_floats(batch.upper, type_).astype(np.float64), nan=np.inf)
     length = np.maximum(0.0, np.clip(upper, low, high) - np.clip(lower, low, high))
@@ -271,7 +273,7 @@ def _length_fractions(batch: Scalars, type_: Type, low: float, high: float) -> N
 
 
 def _key_fractions(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
-    """Return for each row the share that it admits of the keys of values from `low` to `high`."""
+    """Return for each row the share of the keys of values from `low` to `high` that it admits."""
     first, last = (
         math.ceil(Decimal(low).scaleb(type_.scale)),
         math.floor(Decimal(high).scaleb(type_.scale)),
@@ -303,7 +305,8 @@ def cover_intervals(
     Arguments are columns of `Scalars`, first of the outer batch, then of the inner one.
 
     Returns:
-        1 if it covers, 0 if not, `UNDECIDED` if the lists must be compared.
+        1 if the outer interval covers the inner one, 0 if not, `UNDECIDED` if the lists must be
+        compared.
     """
     answer = np.empty(len(outer_rows), np.int8)
     for k in range(len(outer_rows)):

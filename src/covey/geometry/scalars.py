@@ -1,10 +1,10 @@
 """Constraints on one scalar attribute: closed intervals of keys, with null or without, and lists.
 
-Row i admits null if `nulls[i]`, and of the keys from `lower[i]` to `upper[i]` either all, only the
-listed ones (`IN`), or all except the listed ones (`NOT IN`), as `listed[i]` says. Each set has one
-normal form, so rows are equal if their sets are: an interval without a key has `lower > upper`; a
-list of one key is an interval; the keys of a list lie within the interval; and both ends of an
-interval are admitted.
+Row i admits null if `nulls[i]` is true. Of the keys from `lower[i]` to `upper[i]` it admits all,
+only the listed ones (`IN`), or all except the listed ones (`NOT IN`); `listed[i]` says which. Each
+set has one normal form, so two rows admit the same set if and only if they are equal. In it, an
+interval without a key has `lower > upper`; a list of one key is an interval; the keys of a list lie
+within the interval; and both ends of an interval are admitted.
 
 Cost: relations between two batches are a few NumPy operations. Pairs with a list are decided one by
 one in Python; they are expected to be few.
@@ -36,8 +36,8 @@ Rows = NDArray[np.int64]
 class Scalars:
     """A batch of constraints on one attribute, one constraint per row.
 
-    Row i has the closed interval of keys from `lower[i]` to `upper[i]`, admits null if `nulls[i]`,
-    and has the list `lists.row(i)` of mode `listed[i]`: `ALL`, `ONLY` or `EXCEPT`.
+    Row i has the closed interval of keys from `lower[i]` to `upper[i]`, and the list `lists.row(i)`
+    of mode `listed[i]`: `ALL`, `ONLY` or `EXCEPT`. It admits null if `nulls[i]` is true.
     """
 
     domain: Domain
@@ -102,7 +102,7 @@ class Scalars:
 
     @classmethod
     def _from_rows(cls, domain: Domain, rows: Sequence[_Row], nulls: Bools) -> Scalars:
-        """Return a batch of rows that are in normal form already."""
+        """Return a batch of rows, which must be in normal form."""
         lower, upper = np.empty(len(rows), domain.dtype), np.empty(len(rows), domain.dtype)
         lower[:], upper[:] = [row[0] for row in rows], [row[1] for row in rows]
         listed = np.array([row[2] for row in rows], np.int8)
@@ -146,7 +146,10 @@ class Scalars:
         return admits_all
 
     def contains(self, keys: Keys, valid: Bools) -> Bools:
-        """Return for each i whether row i admits key i, or null if `valid[i]` is false."""
+        """Return for each i whether row i admits key i.
+
+        Where `valid[i]` is false, return whether row i admits null.
+        """
         inside = _as_bools(self.lower <= keys) & _as_bools(keys <= self.upper)
         if len(self.lists.values):
             key_rows = np.repeat(np.arange(len(self)), self.lists.lengths)
@@ -177,7 +180,10 @@ class Scalars:
         answer: Bools,
         decide: Callable[[Domain, _Row, _Row], bool],
     ) -> None:
-        """Overwrite `answer[i]` by `decide` for each undecided pair i in which a row has a list."""
+        """Write the result of `decide` to `answer[i]` for each undecided pair i that has a list.
+
+        Pair i is row i of this batch and row i of `other`; it has a list if one of the rows has.
+        """
         for i in np.flatnonzero(undecided & ((self.listed != ALL) | (other.listed != ALL))):
             answer[i] = decide(self.domain, self.row(int(i)), other.row(int(i)))
 
@@ -194,12 +200,13 @@ class Scalars:
         return Scalars._from_rows(self.domain, rows, nulls)
 
     def hull(self, groups: Rows) -> Scalars:
-        """Return one row per group that covers the rows of the group: the smallest interval.
+        """Return one row per group of rows: the smallest interval that covers all of them.
 
-        If all rows of a group admit few keys, the row is the list of these keys.
+        It is a list of keys instead if each row of the group has at most one key, an `ONLY` list,
+        or an `EXCEPT` list whose interval has at most `_MAX_SHORT_KEYS` keys.
 
         Args:
-            groups: the group of each row, ascending, from 0 without gaps.
+            groups: the group number of each row, ascending, from 0 without gaps.
         """
         starts = np.flatnonzero(np.r_[True, np.diff(groups) > 0])[: len(groups)]
         lower = np.minimum.reduceat(self.lower, starts) if len(starts) else self.lower
@@ -231,7 +238,7 @@ def _as_bools(comparison: Any) -> Bools:
 
 
 def _normalize_empty(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Keys]:
-    """Return lower and upper ends, with intervals without a key in normal form."""
+    """Return both ends; an interval without a key gets the highest key, then the lowest."""
     empty = _as_bools(lower > upper)
     if not empty.any():
         return lower, upper
@@ -290,7 +297,7 @@ _MAX_SHORT_KEYS = 64
 def _list_short_keys(domain: Domain, row: _Row) -> set[Any] | None:
     """Return the keys that a row admits, or None if it is an interval of several keys.
 
-    A row of mode `EXCEPT` has keys if its interval has at most `_MAX_SHORT_KEYS` keys.
+    For a row of mode `EXCEPT`, return None if its interval has more than `_MAX_SHORT_KEYS` keys.
     """
     lower, upper, listed, keys = row
     if listed == ONLY:
@@ -304,7 +311,10 @@ def _list_short_keys(domain: Domain, row: _Row) -> set[Any] | None:
 
 
 def _intersect_rows(domain: Domain, lower: Any, upper: Any, a: _Row, b: _Row) -> _Row:
-    """Return the common keys of two rows in normal form; `lower` to `upper` is common to both."""
+    """Return the row of the keys that two rows have in common, in normal form.
+
+    The intersection of their intervals runs from `lower` to `upper`.
+    """
     key_sets = [set(row[3]) for row in (a, b) if row[2] == ONLY]
     excluded = {key for row in (a, b) if row[2] == EXCEPT for key in row[3]}
     if key_sets:
@@ -313,7 +323,10 @@ def _intersect_rows(domain: Domain, lower: Any, upper: Any, a: _Row, b: _Row) ->
 
 
 def _row_covers(domain: Domain, outer: _Row, inner: _Row) -> bool:
-    """Return whether `outer` admits all keys of `inner`; its interval contains the inner one."""
+    """Return whether `outer` admits all keys of `inner`.
+
+    The interval of `outer` must contain the interval of `inner`.
+    """
     if inner[2] == ONLY:
         return all(_row_admits(outer, key) for key in inner[3])
     excluded = set(inner[3])

@@ -1,10 +1,10 @@
 """Constraints on one tags attribute: tokens that must and must not occur.
 
 A row admits null, lists, or both (`states`). A list is admitted if it has at least one token of
-every required group, no forbidden token, and no token outside `only`, if that is not None. If
-`whole`, the list must not have a null element either: for Spark, the absence of a token from a list
-with a null element is unknown, not true. Each rule has one normal form: no group contains a token
-that cannot occur, and no group contains another group.
+every required group, no forbidden token and, unless `only` is None, no token outside `only`. If
+`whole` is true, the list must also have no null element: for Spark, the absence of a token from a
+list with a null element is unknown, not true. Each rule has one normal form: no group contains a
+token that cannot occur, and no group contains another group.
 
 Cost: `contains` is vectorised; relations between two rules are decided pair by pair.
 """
@@ -32,8 +32,8 @@ class TagRule(NamedTuple):
     """One constraint on tags.
 
     `states` has the bits of `ValueState` that are admitted. A list must have a token of each of
-    `groups`, none of `forbidden`, none outside `only` (unless that is None), and no null element if
-    `whole`.
+    `groups`, no token of `forbidden`, no token outside `only` unless `only` is None, and no null
+    element if `whole` is true.
     """
 
     states: int = ValueState.VALUE
@@ -43,7 +43,7 @@ class TagRule(NamedTuple):
     only: frozenset[str] | None = None
 
     def normalize(self) -> TagRule:
-        """Return the rule in normal form; it admits the same lists."""
+        """Return the rule in normal form, which admits the same lists and null."""
         only = None if self.only is None else self.only - self.forbidden
         groups = {g - self.forbidden if only is None else g & only for g in self.groups}
         if not self.states & ValueState.VALUE or frozenset() in groups:
@@ -90,9 +90,9 @@ class TagRule(NamedTuple):
         ).normalize()
 
     def hull(self, other: TagRule) -> TagRule:
-        """Return the smallest rule that covers both, in normal form.
+        """Return the smallest rule that covers both rules, in normal form.
 
-        Each of its groups is the union of a group of this rule and a group of the other.
+        Each of its groups is the union of a group of this rule and a group of `other`.
         """
         states = self.states | other.states
         for rule, other_rule in ((self, other), (other, self)):
@@ -106,9 +106,9 @@ class TagRule(NamedTuple):
         return TagRule(states, groups, forbidden, whole).normalize()
 
     def _find_barred(self, tokens: frozenset[str]) -> frozenset[str]:
-        """Return the tokens that this rule does not admit: forbidden ones, or outside `only`.
+        """Return the forbidden tokens of this rule; if it has `only`, the `tokens` outside `only`.
 
-        Infinitely many tokens are outside `only`, so only those among `tokens` are returned.
+        Infinitely many tokens are outside `only`, so only the given ones are examined.
         """
         return self.forbidden if self.only is None else tokens - self.only
 
@@ -121,9 +121,9 @@ UNCONSTRAINED_RULE = TagRule(ValueState.NULL | ValueState.VALUE)
 class Tags:
     """A batch of rules on one attribute, one rule per row, as columns.
 
-    `groups.row(i)` has the ordinals of the groups of row i, and `tokens.row(g)` the tokens of group
-    g. `bounded[i]` says whether row i has an `only`; if not, `only.row(i)` is empty. The other
-    columns are as in `TagRule`.
+    `groups.row(i)` has the numbers of the groups of row i, and `tokens.row(g)` the tokens of group
+    g. `bounded[i]` says whether `only` of row i is not None; if it is None, `only.row(i)` is empty.
+    The other columns are as in `TagRule`.
     """
 
     states: NDArray[np.uint8]
@@ -212,9 +212,10 @@ class Tags:
         return admits_all
 
     def contains(self, lists: RaggedArray, valid: Bools) -> Bools:
-        """Return for each i whether row i admits list i, or null if `valid[i]` is false.
+        """Return for each i whether row i admits list i.
 
-        List i is row i of `lists`; its elements are tokens, or None for null.
+        Where `valid[i]` is false, return whether row i admits null. List i is row i of `lists`; its
+        elements are tokens, or None for null.
         """
         pair_of_group = _value_rows(self.groups)
         group_of_token = _value_rows(self.tokens)
@@ -257,7 +258,7 @@ class Tags:
         return self._decide_pairwise(other, lambda a, b: a.intersect(b).states != 0)
 
     def _decide_pairwise(self, other: Tags, decide: Callable[[TagRule, TagRule], bool]) -> Bools:
-        """Return `decide` of row i of this batch and row i of `other`, for each i."""
+        """Return for each i the result of `decide` for row i of this batch and row i of `other`."""
         return np.array([decide(self.row(i), other.row(i)) for i in range(len(self))], np.bool_)
 
     def intersect(self, other: Tags) -> Tags:
@@ -270,7 +271,7 @@ class Tags:
 
     @property
     def _has_only_tokens(self) -> bool:
-        """Whether every row only requires tokens, each one on its own."""
+        """Whether rows only require tokens: each group has one token, and no other rule is set."""
         has_other_rules = self.whole.any() or self.bounded.any() or len(self.forbidden.values)
         has_single_tokens = (self.tokens.lengths == 1).all() and (
             self.states == ValueState.VALUE
@@ -278,7 +279,10 @@ class Tags:
         return bool(has_single_tokens and not has_other_rules)
 
     def _join_tokens(self, other: Tags) -> Tags | None:
-        """Return rows that require the tokens of row i of both; None if a token would repeat."""
+        """Return rules with the groups of both batches, row by row.
+
+        Return None if a rule would have the same group twice.
+        """
         tokens = RaggedArray(self.groups.offsets, self.tokens.values).hstack(
             RaggedArray(other.groups.offsets, other.tokens.values)
         )
@@ -291,10 +295,10 @@ class Tags:
         )
 
     def hull(self, groups: Rows) -> Tags:
-        """Return one row per group: the smallest rule that covers the rows of the group.
+        """Return one row per group of rows: the smallest rule that covers all rows of the group.
 
         Args:
-            groups: the group of each row, ascending, from 0 without gaps.
+            groups: the group number of each row, ascending, from 0 without gaps.
         """
         rows: dict[int, list[TagRule]] = {}
         for i, group in enumerate(groups.tolist()):
@@ -303,12 +307,12 @@ class Tags:
 
 
 def _value_rows(rows: RaggedArray) -> Rows:
-    """Return for every value the row that it belongs to."""
+    """Return for each value the row to which it belongs."""
     return np.repeat(np.arange(len(rows)), rows.lengths)
 
 
 def _encode_tokens(*arrays: NDArray[np.object_]) -> list[NDArray[np.int64]]:
-    """Return arrays of tokens as arrays of numbers; equal tokens have equal numbers in all."""
+    """Return arrays of tokens as arrays of numbers; equal tokens have the same number in all."""
     numbers: dict[object, int] = {}
     return [
         np.fromiter(

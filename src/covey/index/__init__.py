@@ -2,9 +2,9 @@
 
 An index stores regions under row numbers. It answers a batch of queries with pairs of a query row
 and a stored row. All indexes implement one protocol, `Index`, and run one contract test
-(`covey.testing`). Each proposes candidates and verifies them, so its result for every pair is that
-of `covey.geometry.relations`. For relations between balls this result is inexact in the direction
-that loses no event.
+(`covey.testing`). Each index proposes candidates and verifies them with
+`covey.geometry.relations`, so that all indexes have the same results. Relations between balls are
+inexact, in the direction that loses no event.
 
 `SegmentIndex` is the index that the store, the matcher and the routing tables use. The others are
 the oracle (`BruteForceIndex`) and the indexes of two papers (`HilbertIndex`,

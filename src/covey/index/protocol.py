@@ -78,7 +78,7 @@ class Index(Protocol):
     """Protocol of an index: stored regions with row numbers, queried with batches.
 
     The result for each pair is that of `covey.geometry.relations`. It is exact, except for
-    relations between balls, which are inexact in the direction that loses no event.
+    relations between balls: these are inexact in the direction that loses no event.
 
     The tests of an implementation must run `covey.testing.IndexContract`.
     """
@@ -88,7 +88,10 @@ class Index(Protocol):
         ...
 
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
-        """Return for each query region the stored regions that cover it, at most `limit`."""
+        """Return for each query region the stored regions that cover it, at most `limit`.
+
+        The limit is for each query region; None means no limit.
+        """
         ...
 
     def find_covered(self, regions: Regions) -> Pairs:

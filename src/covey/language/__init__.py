@@ -15,6 +15,7 @@ before it:
 - `parser`: `Parser` and `parse`, which call the sub-packages above for batches of texts.
 - `renderer`: `render`, which writes a region as a predicate.
 - `explanation`: `explain`, which reports the conditions of a predicate that hold on an event.
+- `text_comparisons`: the texts that columns are compared with.
 - `fingerprint`: digests of predicates; predicates with equal regions have equal digests.
 """
 

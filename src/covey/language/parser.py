@@ -108,7 +108,8 @@ def parse(
     """
     predicates = Parser(space, max_regions=max_regions, types=types).parse(texts)
     for row in sorted(predicates.rejected):
-        raise predicates.rejected[row]
+        error = predicates.rejected[row]
+        raise error.with_row(row) if len(predicates) > 1 else error
     return predicates
 
 

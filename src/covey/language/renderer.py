@@ -24,7 +24,7 @@ from covey.space.events import ValueState
 from covey.space.keys import decode_key, key_domain
 from covey.space.space import Attribute
 from covey.space.text_bounds import TOP, Below
-from covey.space.types import FLOAT, Type
+from covey.space.types import DOUBLE, FLOAT, Type
 from covey.sql_names import quote_identifier
 
 __all__ = ["render"]
@@ -47,7 +47,7 @@ def render(regions: Regions, row: int) -> str:
     >>> from covey import Space, parse
     >>> space = Space.from_types({"price": pa.float64(), "city": pa.string()})
     >>> print(render(parse(space, ["city = 'Rome' AND price < 5 AND price >= 1"]).regions, 0))
-    city = 'Rome' AND price BETWEEN 1.0D AND 4.999999999999999D
+    city = 'Rome' AND price >= 1.0D AND price < 5.0D
     """
     if not 0 <= row < len(regions):
         raise InvalidArgumentError(
@@ -103,6 +103,15 @@ def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str
     domain = key_domain(type_)
     if lower == upper:
         return [f"{name} = {key_literal(lower, type_)}"]
+    above = below = None
+    if type_ in (DOUBLE, FLOAT):
+        above = _find_shorter_bound(lower, lower - 1, type_) if lower != domain.low else None
+        below = _find_shorter_bound(upper, upper + 1, type_) if upper != domain.high else None
+    if above is not None or below is not None:
+        low = f"> {above}" if above is not None else f">= {key_literal(lower, type_)}"
+        high = f"< {below}" if below is not None else f"<= {key_literal(upper, type_)}"
+        low_part = [f"{name} {low}"] if lower != domain.low else []
+        return low_part + ([f"{name} {high}"] if upper != domain.high else [])
     parts = [f"{name} >= {key_literal(lower, type_)}"] if lower != domain.low else []
     if isinstance(upper, Below):
         return parts + ([f"{name} < {key_literal(upper.text, type_)}"] if upper != TOP else [])
@@ -111,6 +120,20 @@ def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str
             return [f"{name} BETWEEN {key_literal(lower, type_)} AND {key_literal(upper, type_)}"]
         parts.append(f"{name} <= {key_literal(upper, type_)}")
     return parts
+
+
+def _find_shorter_bound(key: int, beyond: int, type_: Type) -> str | None:
+    """Return the literal of the next key if it is shorter, as 5.0 is than 4.999999999999999.
+
+    A user who wrote `price < 5` reads that again; the events are the same.
+    """
+    domain = key_domain(type_)
+    if not domain.low < beyond < domain.high:
+        return None
+    value = decode_key(beyond, type_)
+    literal = key_literal(beyond, type_)
+    is_plain = isinstance(value, float) and math.isfinite(value) and literal[0] != "'"
+    return literal if is_plain and len(literal) < len(key_literal(key, type_)) else None
 
 
 def _render_tags(name: str, rule: TagRule) -> list[str]:

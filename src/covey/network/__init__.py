@@ -1,7 +1,7 @@
 """Networks of brokers on Kafka.
 
 A plan assigns subscribers to brokers and gives each broker a filter. This package runs a plan: each
-broker has a topic, and streaming queries forward to it the events that its filter admits.
+broker has a topic, to which streaming queries forward the events that the broker's filter admits.
 
-- `deploy`: run a broker plan on Kafka, one topic per broker.
+- `deploy`: runs a plan on Kafka, with one topic per broker.
 """

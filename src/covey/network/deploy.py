@@ -33,9 +33,9 @@ class BrokerTraffic:
 
     Args:
         broker: number of the broker.
-        events: number of events in its topic.
-        size_bytes: size of their values.
-        share: number of events, divided by the number of published events.
+        events: number of events in the broker's topic.
+        size_bytes: total size of the values of these events, without keys.
+        share: `events`, divided by the number of published events.
         planned_bandwidth: bandwidth of the broker in the plan.
     """
 
@@ -48,13 +48,13 @@ class BrokerTraffic:
 
 @dataclass(frozen=True, slots=True)
 class PlanDeployment:
-    """A plan together with the Kafka topics on which it runs.
+    """Plan together with the Kafka topics on which it runs.
 
     Args:
         plan: the broker tree and the filters.
         cluster: the Kafka cluster.
         event_topic: topic of the published events, whose values are JSON.
-        event_schema: Spark schema of the events.
+        event_schema: Spark schema of the events, as DDL text such as `x DOUBLE, y DOUBLE`.
         topic_prefix: the topic of broker n is `<topic_prefix>.<n>`.
     """
 
@@ -80,8 +80,8 @@ class PlanDeployment:
         """Raise an error if the schema lacks an attribute of the plan, or a topic does not exist.
 
         Raises:
-            InvalidArgumentError: Spark cannot parse the schema, or the schema lacks an attribute.
-            StreamError: a topic does not exist, or Kafka cannot be reached.
+            InvalidArgumentError: if Spark cannot parse the schema, or it lacks an attribute.
+            StreamError: if a topic does not exist, or Kafka cannot be reached.
         """
         try:
             schema = StructType.fromDDL(self.event_schema)
@@ -102,14 +102,17 @@ class PlanDeployment:
     def start_queries(
         self, spark: SparkSession, checkpoint_path: str, *, once: bool
     ) -> Iterator[StreamingQuery]:
-        """Start the query of each level, and yield it.
+        """Start the query of each level of the broker tree, and yield the query.
+
+        A query is started only when the iterator reaches it.
 
         Args:
             spark: session of the queries.
             checkpoint_path: folder for the checkpoints of the queries; without a checkpoint, a
                 query begins with the first event of its topics.
-            once: whether each query ends when it has forwarded the existing events; the query of
-                the next level then starts after it has ended.
+            once: if true, each query ends when it has forwarded the existing events, and the query
+                of the next level starts after that. If false, all queries run until they are
+                stopped.
         """
         for number, level in enumerate(self.iter_levels()):
             rows = self._route_events(spark, level)
@@ -124,7 +127,10 @@ class PlanDeployment:
             yield query
 
     def _route_events(self, spark: SparkSession, level: list[int]) -> DataFrame:
-        """Return the rows that the query of a level writes: `topic`, `key` and `value`."""
+        """Return the rows that the query of a level writes: `topic`, `key` and `value`.
+
+        An event has a row for each broker of the level to which it is forwarded.
+        """
         parents = self.plan.tree.parents
         parent_topics = sorted({self.get_topic(int(parents[broker])) for broker in level})
         kafka_events = (
@@ -140,10 +146,10 @@ class PlanDeployment:
         return decoded.select(F.explode(targets).alias("topic"), "key", "value")
 
     def _build_topic_column(self, broker: int) -> Column:
-        """Build a column with the topic of a broker for events to forward to it, else null.
+        """Build a column: the topic of a broker for events to forward there, otherwise null.
 
-        An event is forwarded if it is in the topic of the broker's parent and in the broker's
-        filter.
+        An event is forwarded if it is in the topic of the broker's parent and the broker's filter
+        contains it.
         """
         low, high = self.plan.filters.rectangles_of(broker)
         in_rectangle: list[Column] = []
@@ -161,9 +167,9 @@ class PlanDeployment:
         """Count the events that are now in the topic of each broker.
 
         Raises:
-            InvalidArgumentError: the topic of events is empty.
+            InvalidArgumentError: if the topic of published events is empty.
 
-        Cost: reads all topics.
+        Cost: all topics are read from their first to their last event.
         """
         topics = [self.get_topic(b) for b in (PUBLISHER, *range(len(self.plan.tree)))]
         rows = (
@@ -179,7 +185,8 @@ class PlanDeployment:
         published, _ = counts.get(self.event_topic, (0, 0))
         if not published:
             raise InvalidArgumentError(
-                f"topic {self.event_topic} has no event, so the traffic cannot be measured"
+                f"topic {self.event_topic} has no event, so the traffic cannot be measured: "
+                "publish events first"
             )
         return [
             BrokerTraffic(broker, events, size, events / published, float(planned))

@@ -1,7 +1,7 @@
 """Overlay networks of brokers and CAN nodes: protocols without I/O, and a simulator.
 
 A node is a handler: it receives a message and returns the messages that it sends. The simulator
-runs these handlers. The same seed always gives the same run, message for message, also with lost
+runs these handlers. The same seed always gives the same run, message for message, even with lost
 packets, duplicate packets and crashes. (papers: can, mics, projection)
 
 Packages:
@@ -11,7 +11,7 @@ Packages:
 
 Modules, in the order in which a message passes through them:
 
-- `simulator`: nodes by name, messages in flight, and simulated time.
+- `simulator`: run nodes: deliver messages in flight, in simulated time.
 - `faults`: the probabilities that a packet is lost or duplicated.
 - `reliable_channel`: sequence numbers and acknowledgements, which restore lost packets and order.
 - `random_run`: random joins, leaves, subscriptions, events and crashes on any network.

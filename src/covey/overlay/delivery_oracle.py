@@ -1,4 +1,4 @@
-"""The oracle of a random run: notifications that must and may be delivered, by brute force."""
+"""The oracle of a random run: it finds required and allowed notifications by brute force."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ FindMatches = Callable[[int, Iterable[Hashable]], set[Hashable]]
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """Counts of lost, invented and repeated notifications of a run.
+    """Counts of notifications of a run: lost, invented, repeated, and all different ones.
 
     Attributes:
-        lost: notifications that were not delivered, although the subscription matches the event,
-            was settled before it, and was not cancelled while it was in flight.
-        invented: notifications of a subscription that does not match the event, or that was not
-            live while the event was in flight.
-        repeated: notifications that were delivered again; a receiver can drop them by their ids.
-        notifications: different notifications that were delivered.
-        messages: messages that nodes sent to each other.
+        lost: number of required notifications that were not delivered. A notification is required
+            if the subscription matches the event, was settled when the event was published, and
+            was not cancelled while the event was in flight.
+        invented: number of delivered notifications whose subscription does not match the event,
+            or was not live at any time while the event was in flight.
+        repeated: number of deliveries of notifications that had been delivered already; a receiver
+            recognises them by their ids.
+        notifications: number of different notifications that were delivered.
+        messages: number of messages between nodes.
     """
 
     lost: int
@@ -39,10 +41,14 @@ class TrialOutcome:
 
 @dataclass(slots=True)
 class DeliveryOracle:
-    """For each event, the subscriptions that must be notified, and those that may be.
+    """Record of the subscriptions that must be notified, and may be notified, of each event.
 
-    An event is in flight from its publication until `clear_in_flight`. A subscription is settled
-    when the whole network knows it: settled subscriptions must be notified, live ones may be.
+    An event is in flight from its publication until `clear_in_flight`. A subscription is live from
+    `subscribe` to `cancel`, and settled from the time when the whole network knows it. Matching
+    settled subscriptions must be notified of an event; matching live ones may be notified.
+
+    Args:
+        find_matches: function that returns which of some subscriptions match an event.
     """
 
     find_matches: FindMatches
@@ -68,14 +74,14 @@ class DeliveryOracle:
         self._settled_ids |= self._live_ids & set(ids)
 
     def cancel(self, id_: Hashable) -> None:
-        """Remove a subscription: it need not be notified of events in flight, but may be."""
+        """Remove a subscription; it may still be notified of events in flight, but need not be."""
         self._live_ids.discard(id_)
         self._settled_ids.discard(id_)
         for event in self._in_flight:
             self._required[event].discard(id_)
 
     def waive_in_flight(self) -> None:
-        """Require no notification of events in flight; a node that left may have held them."""
+        """Require no notification of events in flight, which a leaving node may have lost."""
         for event in self._in_flight:
             self._required[event].clear()
 
@@ -87,7 +93,7 @@ class DeliveryOracle:
         self._settled_ids.clear()
 
     def publish(self, event: int) -> None:
-        """Add an event in flight; settled subscriptions must be notified, live ones may be."""
+        """Add an event in flight, with the subscriptions that are settled and live now."""
         self._required[event], self._allowed[event] = set(self._settled_ids), set(self._live_ids)
         self._in_flight.add(event)
 
@@ -102,7 +108,7 @@ class DeliveryOracle:
 
         Args:
             deliveries: pairs of an event number and the id of a notified subscription.
-            message_count: number of messages, for the result.
+            message_count: number of messages between nodes, which is copied to the result.
         """
         delivered_ids: dict[int, list[Hashable]] = {event: [] for event in self._required}
         for event, id_ in deliveries:

@@ -1,4 +1,4 @@
-"""The faults of a simulated network."""
+"""Faults of a simulated network: the probabilities that packets are lost or duplicated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Faults"]
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Probabilities that a packet is lost or duplicated; packets also overtake each other.
+    """Probabilities that a packet is lost or duplicated; with faults, packets are also reordered.
 
     Raises:
         InvalidArgumentError: a value is not a probability, or all packets would be lost.

@@ -1,4 +1,4 @@
-"""A random run of any network: random actions, with a random number of messages in between."""
+"""A random run of any network: random actions, between which some messages are delivered."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from covey.overlay.simulator import NodeName, Simulator
 __all__ = ["TRIAL_FAULTS", "RandomRun", "run_random_trial"]
 
 TRIAL_FAULTS = Faults(loss_probability=0.1, duplicate_probability=0.1)
-"""Probabilities of faults in trials with faults."""
+"""Probabilities of lost and duplicated packets in trials with faults."""
 
-_DRAIN_PROBABILITY = 0.15  # that all messages arrive before the next action
-_MAX_STEPS_BETWEEN = 30  # of the simulator, between two actions, if not all messages arrive
+_DRAIN_PROBABILITY = 0.15  # probability that all messages arrive before the next action
+_MAX_STEPS_BETWEEN = 30  # otherwise, the simulator makes fewer steps than this between two actions
 _MAX_CRASH_DURATION = 20.0  # in mean delays of a packet
 
 
@@ -43,15 +43,15 @@ class RandomRun(Protocol):
         ...
 
     def join(self) -> None:
-        """Add a node."""
+        """Add a node, unless there are enough."""
         ...
 
     def leave(self) -> None:
-        """Remove a random node."""
+        """Remove a random node, unless too few would remain."""
         ...
 
     def subscribe(self) -> None:
-        """Subscribe with random regions at a random node."""
+        """Add one or more random subscriptions at a random node."""
         ...
 
     def cancel(self) -> None:
@@ -67,21 +67,21 @@ class RandomRun(Protocol):
         ...
 
     def drain(self) -> None:
-        """Run the simulator until all messages have arrived, and mark subscriptions as settled."""
+        """Run the simulator until all messages have arrived, so that no event is in flight."""
         ...
 
 
 def run_random_trial(
     run: RandomRun, weights: Sequence[int], steps: int, *, with_faults: bool
 ) -> TrialOutcome:
-    """Carry out random actions, then publish events one by one, and compare with the oracle.
+    """Carry out random actions, then publish events one by one; return what the oracle counts.
 
     Args:
         run: the network with its actions.
         weights: relative frequencies of join, leave, subscribe, cancel, publish and crash.
-        steps: number of random actions; a quarter as many events follow, each of which arrives
-            everywhere before the next one.
-        with_faults: whether nodes crash; if not, a crash does nothing.
+        steps: number of random actions. Afterwards, a quarter as many events are published; all
+            messages about an event arrive before the next one is published.
+        with_faults: whether nodes crash; otherwise, the action "crash" does nothing.
     """
     simulator = run.network.simulator
 

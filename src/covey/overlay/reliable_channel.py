@@ -2,7 +2,7 @@
 
 Every message is received once and in order, although packets are lost, duplicated and reordered.
 The sender numbers messages, and stores each until it is acknowledged. The receiver stores messages
-that arrive early. Both are part of the state of a node, which survives a crash.
+that arrive before earlier ones. The state of both ends belongs to nodes and survives their crashes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["ChannelReceiver", "ChannelSender"]
 
 @dataclass(slots=True)
 class ChannelSender:
-    """The sender's end of a channel.
+    """The sender's end of a channel: it numbers messages, and stores unacknowledged ones.
 
     >>> end = ChannelSender()
     >>> end.send("a"), end.send("b")
@@ -36,14 +36,14 @@ class ChannelSender:
         return number
 
     def acknowledge(self, before_number: int) -> None:
-        """Drop all messages with a number below `before_number`, which have arrived."""
+        """Drop all messages with a number below `before_number`, because they have arrived."""
         for number in [number for number in self.unacknowledged_messages if number < before_number]:
             del self.unacknowledged_messages[number]
 
 
 @dataclass(slots=True)
 class ChannelReceiver:
-    """The receiver's end of a channel.
+    """The receiver's end of a channel: it drops duplicates, and puts messages in order.
 
     >>> end = ChannelReceiver()
     >>> end.receive(1, "b"), end.receive(0, "a"), end.receive(0, "a"), end.next_number
@@ -54,7 +54,7 @@ class ChannelReceiver:
     early_messages: dict[int, Any] = field(default_factory=dict)
 
     def receive(self, number: int, message: object) -> list[object]:
-        """Store a message, and return the messages that are next in order, possibly none."""
+        """Store a message; return all messages that are next in order now, possibly none."""
         if number >= self.next_number:
             self.early_messages[number] = message
         ready = []

@@ -5,8 +5,8 @@ gives the same run, message for message. Messages between two nodes arrive in or
 delays; messages of different pairs of nodes arrive in any order. With `Faults`, packets are lost,
 duplicated and reordered, and nodes may crash. Then sequence numbers, acknowledgements and retries
 restore the messages and their order (`covey.overlay.reliable_channel`). With `coalesce`, a message
-is joined with an earlier one of the same class that is in flight between the same two nodes, if the
-class has a method `coalesce`.
+is joined with the last message in flight between the same two nodes, if both have the same class
+and this class has a method `coalesce`.
 
 Cost: some microseconds of Python per message, plus the cost of its handler.
 """
@@ -28,28 +28,28 @@ __all__ = ["OUTSIDE", "Node", "NodeName", "OutgoingMessages", "Simulator"]
 NodeName = Hashable
 OutgoingMessages = Iterable[tuple[NodeName, object]]
 OUTSIDE: NodeName = None
-"""The sender of messages from outside the network, and the receiver of messages to the outside."""
+"""Name that stands for the outside of the network, as the sender or the receiver of a message."""
 
 _RETRY_DELAY = 8.0  # time until unacknowledged packets are sent again, in mean delays of a packet
-_MAX_STEPS = 10_000_000  # of one run; a run with more steps is treated as an endless loop
+_MAX_STEPS = 10_000_000  # a run with more steps is treated as an endless loop
 
 
 class Node(Protocol):
     """A node of the network. Its state changes only when it receives a message."""
 
     def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
-        """Handle a message and return the messages to send, each after its receiver."""
+        """Handle a message, and return the messages to send as pairs of receiver and message."""
         ...
 
 
 class Simulator:
-    """Nodes by name, messages in flight between them, and their messages to the outside.
+    """Simulated network: nodes by name, messages in flight, and messages to the outside.
 
     Args:
         seed: seed of all random delays and faults.
         faults: probabilities of faults; None for a network that loses no packets and has no
             crashes.
-        coalesce: whether messages in flight are joined; not together with `faults`.
+        coalesce: whether messages in flight are joined; this excludes `faults`.
 
     Raises:
         InvalidArgumentError: both `faults` and `coalesce` are given.
@@ -74,7 +74,7 @@ class Simulator:
         self.nodes: dict[NodeName, Node] = {}
         self.outputs: list[tuple[NodeName, object]] = []
         self.sent_counts: Counter[str] = Counter()
-        """Number of messages between nodes by the name of their class; joined ones count once."""
+        """Number of messages between nodes by the name of their class; joined ones count as one."""
         self.now = 0.0
         """Simulated time, in mean delays of a packet."""
         self.on_output: Callable[[NodeName, Any], None] | None = None
@@ -97,23 +97,27 @@ class Simulator:
         """Add a node.
 
         Raises:
-            InvalidArgumentError: there is a node of this name.
+            InvalidArgumentError: a node has this name already.
         """
         if name in self.nodes:
             raise InvalidArgumentError(f"a node {name!r} exists already: use another name")
         self.nodes[name] = node
 
     def inject(self, name: NodeName, message: object) -> None:
-        """Handle a message from outside at once, or after the restart if the node is down."""
+        """Let a node handle a message from outside, at once or after a restart if it is down."""
         if name in self._down_queues:
             self._down_queues[name].append(message)
         else:
             self._handle_message(OUTSIDE, name, message)
 
     def crash(self, name: NodeName, duration: float) -> None:
-        """Take a node down for a time; packets to it are lost, its state is preserved.
+        """Take a node down for a time; packets to it are lost, but its state is preserved.
 
-        `duration` is in mean delays of a packet. If the node is already down, nothing changes.
+        If the node is down already, nothing changes.
+
+        Args:
+            name: the node.
+            duration: simulated time until the restart, in mean delays of a packet.
 
         Raises:
             InvalidArgumentError: the simulator has no faults.
@@ -129,7 +133,7 @@ class Simulator:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no message is in flight, and none will be sent again."""
+        """Whether nothing is scheduled: no message, no retry, and no restart of a node."""
         return not self._event_queue
 
     def step(self) -> bool:
@@ -141,10 +145,10 @@ class Simulator:
         return True
 
     def run(self, max_steps: int | None = None) -> None:
-        """Process `max_steps` actions, or all until no message is in flight.
+        """Process scheduled actions until there are none, or at most `max_steps` actions.
 
         Raises:
-            RuntimeError: without `max_steps`, 10 million steps did not end the run.
+            RuntimeError: without `max_steps`, actions are still scheduled after 10 million steps.
         """
         for _ in range(_MAX_STEPS if max_steps is None else max_steps):
             if not self.step():
@@ -166,7 +170,7 @@ class Simulator:
                 self._send(name, to, answer)
 
     def _send(self, sender: NodeName, receiver: NodeName, message: object) -> None:
-        """Send a message: as packets if there are faults, else in the order of sending."""
+        """Send a message; without faults it arrives after all earlier messages of the pair."""
         if self.on_send is not None:
             self.on_send(sender, receiver, message)
         pair = (sender, receiver)
@@ -184,7 +188,7 @@ class Simulator:
             self._schedule_retry(pair)
 
     def _try_coalesce(self, pair: tuple[NodeName, NodeName], message: object) -> bool:
-        """Append a message to an earlier one in flight; return False if that is not possible."""
+        """Join a message with the last one in flight; return False if that is not possible."""
         messages = self._last_in_flight.get(pair)
         if not self._coalesce or messages is None or not hasattr(message, "coalesce"):
             return False
@@ -194,7 +198,7 @@ class Simulator:
         return True
 
     def _deliver_in_flight(self, pair: tuple[NodeName, NodeName], messages: list[object]) -> None:
-        """Deliver messages that were sent together, joined into one."""
+        """Deliver the messages that were joined in flight, as one message."""
         if self._last_in_flight[pair] is messages:
             del self._last_in_flight[pair]
         first: Any = messages[0]
@@ -202,7 +206,7 @@ class Simulator:
         self._handle_message(*pair, message)
 
     def _send_packet(self, pair: tuple[NodeName, NodeName], number: int, message: object) -> None:
-        """Schedule the arrival of a packet, or of two, or of none if it is lost."""
+        """Schedule the arrival of a packet: twice if duplicated, never if it is lost."""
         assert self._faults is not None
         for _ in range(1 + (self._random.random() < self._faults.duplicate_probability)):
             if self._random.random() >= self._faults.loss_probability:
@@ -213,7 +217,10 @@ class Simulator:
     def _receive_packet(
         self, pair: tuple[NodeName, NodeName], number: int, message: object
     ) -> None:
-        """Handle the messages that are next in order, or drop the packet if the node is down."""
+        """Let the node handle the messages that are next in order, and schedule an acknowledgement.
+
+        If the node is down, the packet is lost.
+        """
         sender, name = pair
         if name in self._down_queues:
             return
@@ -228,12 +235,12 @@ class Simulator:
             )
 
     def _receive_acknowledgement(self, pair: tuple[NodeName, NodeName], before_number: int) -> None:
-        """Drop acknowledged messages at the sender, unless it is down."""
+        """Drop acknowledged messages at the sender; if it is down, the acknowledgement is lost."""
         if pair[0] not in self._down_queues:
             self._senders[pair].acknowledge(before_number)
 
     def _schedule_retry(self, pair: tuple[NodeName, NodeName]) -> None:
-        """Schedule a retry for a pair of nodes, unless one is scheduled."""
+        """Schedule a retry for a pair of nodes, unless one is scheduled already."""
         if pair not in self._retrying_pairs:
             self._retrying_pairs.add(pair)
             self._schedule(self.now + _RETRY_DELAY, lambda: self._resend_packets(pair))
@@ -258,6 +265,6 @@ class Simulator:
         return self.now + self._random.expovariate(1.0)
 
     def _schedule(self, at_time: float, action: Callable[[], None]) -> None:
-        """Schedule an action; actions of equal time run in the order of this call."""
+        """Schedule an action; actions of the same time run in the order of these calls."""
         self._sequence_number += 1
         heappush(self._event_queue, (at_time, self._sequence_number, action))

@@ -1,20 +1,21 @@
 """Plans: which leaf broker serves each subscriber, and the filter of each broker.
 
 A plan assigns every subscriber to a leaf of a broker tree and gives every broker a filter of a few
-rectangles of event space. The aim is the least total bandwidth, within limits on delay, on the
-load of each leaf, and on the rectangles of a filter. Every plan can be verified from scratch
-(`Plan.verify`). Of covey, the package imports only `covey.errors`, the checks of arguments and the
-kernel decorator.
+rectangles of event space. The aim is the smallest total bandwidth, within limits on delay, on the
+load of each leaf, and on the number of rectangles of a filter. `Plan.verify` checks any plan from
+its positions, boxes and filters alone. From the rest of covey, the package imports only
+`covey.errors` and the helpers for argument checks, kernels and lazy exports.
 
 Data passes through the parts in this order:
 
 - `model`: the problem, the broker tree, filters, the plan, and its file format.
 - `groups`: equal subscribers become groups, and event space becomes a grid of cells.
-- `greedy_assignment`: `greedy`, one subscriber after another, where filters widen least.
+- `greedy_assignment`: `greedy` assigns subscribers one after another, each to the leaf whose
+  filters it widens least.
 - `baselines`: `assign_nearest` and `balance_loads`, plans for comparison.
-- `capacity`: filters of a sample are extended to all subscribers, within leaf capacities.
+- `capacity`: plans for all subscribers from the filters of a sample, within leaf capacities.
 - `local_search`: `search`, large neighbourhood search; the planner to use.
-- `incremental_replan`: `replan`, for changed subscribers, with few moves.
+- `incremental_replan`: `replan` adapts a plan to changed subscribers, with few moves.
 - `lp`: `slp`, the linear-programming method of the paper; for comparison.
 - `bounds`: `lower_bound`, a bandwidth that no plan can go below.
 - `workload`: generated problems for tests, benchmarks and examples.

@@ -1,7 +1,7 @@
 """Baseline plans for comparison: the nearest broker, or the most even loads.
 
-They look at one criterion only and have much more bandwidth than plans that consider the boxes of
-subscribers. (papers: assignment)
+Each baseline considers a single criterion, distance or load. Its bandwidth is much larger than that
+of plans that also consider the boxes of subscribers. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ __all__ = ["assign_nearest", "balance_loads"]
 def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
     """Return the plan in which each subscriber is served by the nearest leaf.
 
-    The limit on delay is ignored; nearest leaves respect it in most cases.
+    The nearest leaf has the smallest distance to the subscriber; the path above the leaf does not
+    count. `max_delay` and `allowed_leaves` are ignored. In most cases the delay at the nearest leaf
+    is within `max_delay`.
 
     Args:
         problem: what to plan for.
-        with_capacity: serve a subscriber by the nearest leaf that has capacity at `max_load`.
-            Subscribers beyond the capacity of all leaves together are served by the nearest leaf.
+        with_capacity: respect capacities at `max_load`: serve a subscriber by the nearest leaf that
+            is not full. If all leaves are full, the remaining subscribers are served by the nearest
+            leaf.
     """
     leaves, positions = problem.tree.leaves, problem.subscribers.positions
     capacities = (
@@ -46,7 +49,7 @@ def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
     leaf_of = np.full(len(positions), -1, np.int64)
     unassigned = np.arange(len(positions))
     while len(unassigned):
-        if not (free_capacities > 0).any():  # all leaves are full: the others go beyond capacity
+        if not (free_capacities > 0).any():  # all leaves are full: exceed capacities
             free_capacities[:] = len(positions)
         is_open = np.flatnonzero(free_capacities > 0)
         nearest = is_open[
@@ -65,9 +68,9 @@ def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
 
 @check_arguments
 def balance_loads(problem: Problem) -> Plan:
-    """Return the plan with the most even loads that the limit on delay allows.
+    """Return a plan with the smallest load factor that the limit on delay allows, to a thousandth.
 
-    Boxes of subscribers are ignored in the assignment; filters are fitted to it.
+    The assignment ignores the boxes of subscribers; filters are fitted afterwards.
 
     Raises:
         CoveyError: if scipy is not installed.
@@ -99,16 +102,16 @@ def _find_nearest(
 
 
 def _split_by_group(by_leaf_set: NDArray[np.int64], demand: DemandGroups) -> NDArray[np.int32]:
-    """Divide the counts of leaf sets (rows) by leaf (columns) among the groups of each set.
+    """Return how many subscribers of each group (column) each leaf (row) serves.
 
-    Returns:
-        The number of subscribers of each group (column) that each leaf (row) serves.
+    `by_leaf_set[s, l]` is the number of subscribers with leaf set s that leaf l serves. These
+    numbers are distributed over the groups with leaf set s.
     """
     group_counts = np.zeros((by_leaf_set.shape[1], len(demand.group_sizes)), np.int32)
     for number, row in enumerate(by_leaf_set):
         groups = np.flatnonzero(demand.leaf_set_of_group == number)
         leaves = np.flatnonzero(row)
-        # Groups and leaf counts divide the same sequence of subscribers: split it at both ends.
+        # Groups, and also leaves, divide the subscribers of a set into runs: split at both ends.
         group_ends, leaf_ends = np.cumsum(demand.group_sizes[groups]), np.cumsum(row[leaves])
         ends = np.union1d(group_ends, leaf_ends)
         lengths = np.diff(np.r_[0, ends])

@@ -1,7 +1,7 @@
 """Greedy plans: assign subscribers one after another to the leaf whose filters widen least.
 
-Gr* assigns subscribers with few possible leaves first; Gr assigns them in the order in which they
-arrive. (papers: assignment)
+Gr* assigns the subscribers with the fewest possible leaves first; Gr assigns all subscribers in the
+order of their arrival. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ def greedy(
     """Return the greedy plan: Gr*, or Gr with `is_offline=False`.
 
     The plan respects the limits on delay and rectangles. Loads respect the first of
-    `problem.load_factors` at which all subscribers find capacity. If there is none, subscribers
-    without capacity are assigned where they cost least, and `plan.verify()` counts them.
+    `problem.load_factors` at which all subscribers find capacity. If there is none, leaves exceed
+    `max_load`: a subscriber whose possible leaves are all full is assigned to the one whose filters
+    it widens least. `plan.verify().over_capacity` counts such subscribers.
 
     Args:
         problem: what to plan for.
-        is_offline: sort subscribers by the number of leaves that may serve them, fewest first
-            (Gr*).
-        with_latency: respect the limit on delay. Without it the plan is Gr-l, for comparison only.
-        seed: of the random order of subscribers, which is the arrival order of Gr and breaks ties
-            of Gr*; None to take them in the order of the problem.
+        is_offline: assign the subscribers with the fewest possible leaves first (Gr*); if False,
+            assign all in the order of arrival (Gr).
+        with_latency: respect `max_delay` and `allowed_leaves`. If False, every leaf may serve every
+            subscriber; the plan is then Gr-l, for comparison only.
+        seed: the seed of the random order of arrival; None for the order of the problem. Gr* uses
+            this order only among subscribers with equally many possible leaves.
 
     Cost: about a microsecond for each subscriber and leaf that may serve it.
     """
@@ -72,8 +74,8 @@ def extend_assignment(
         problem: the subscribers to assign.
         filters: the filters to start from.
         loads: the number of subscribers that each leaf serves already.
-        capacities: the number that each leaf may serve in all. It is exceeded only if none of the
-            leaves that may serve a subscriber has capacity.
+        capacities: the number of subscribers that each leaf may serve in total. It is exceeded only
+            if none of the leaves that may serve a subscriber has capacity.
 
     Returns:
         The leaf of each subscriber, as an index into the leaves of the tree, and the widened
@@ -94,7 +96,10 @@ def _run_greedy(
     leaves: LeafArrays,
     state: FilterState,
 ) -> tuple[NDArray[np.int32], int]:
-    """Assign subscribers in an order; return their leaves and the number beyond capacity."""
+    """Assign subscribers one after another; return their leaves and the number beyond capacity.
+
+    The loads of `leaves`, and `state`, are changed in place.
+    """
     leaf_of, unassigned_count = assign_greedily(
         demand.box_classes,
         demand.leaf_sets,

@@ -36,23 +36,29 @@ def replan(
 ) -> Plan:
     """Return a plan for changed subscribers of the same broker tree, with few moves.
 
-    New subscribers are assigned where they cost least, filters are fitted to the remaining
-    subscribers, and a search improves the plan. A subscriber whose position or box has changed
-    counts as new. If leaves have too little capacity otherwise, more old subscribers move than
-    `max_moved_share` allows, but about as few as necessary.
+    First, filters are fitted to the old subscribers that remain. Then each new subscriber is
+    assigned to the leaf whose filters it widens least, and a search improves the plan. A subscriber
+    whose position or box has changed counts as new.
+
+    The limit on loads is the first of `problem.load_factors` that suffices. Factors below
+    `previous_plan.feasible_load_factor` are not tried, because more subscribers would have to move.
+    More old subscribers than `max_moved_share` allows change their leaf only if leaves would
+    otherwise be beyond their capacity; their number is then about as small as possible.
 
     Args:
         previous_plan: the plan to adapt.
-        problem: the new subscribers and limits, with the same parents in its tree.
+        problem: the subscribers and limits to plan for. Brokers must have the same parents as in
+            the previous plan.
         previous_rows: the row of each subscriber in the previous problem, or -1 if it is new.
-        max_moved_share: the largest number of moves as a share of all subscribers.
+        max_moved_share: how many old subscribers may change their leaf, as a share of all
+            subscribers in `problem`.
         steps: the number of steps of the search.
         seed: the seed of the search; the same seed gives the same plan.
 
     Raises:
-        InvalidArgumentError: if an argument is out of its range, or the trees differ.
+        InvalidArgumentError: if an argument is out of its range, or the parents of brokers differ.
 
-    Cost: a search of `steps` steps.
+    Cost: mainly that of the steps; see `search`.
 
     >>> from covey.plan import greedy
     >>> from covey.plan.workload.problems import make_hot_spots_problem
@@ -70,8 +76,9 @@ def replan(
         or previous_rows.dtype.kind != "i"
     ):
         raise InvalidArgumentError(
-            f"previous_rows has shape {previous_rows.shape} and type {previous_rows.dtype}: give "
-            f"for each of {count} subscribers its row in the plan, below {known}, or -1"
+            f"previous_rows must have an integer for each of {count} subscribers: its row in the "
+            f"previous plan, below {known}, or -1; got shape {previous_rows.shape} and type "
+            f"{previous_rows.dtype}"
         )
     check_range("steps", steps, 0)
     check_range("seed", seed, 0)
@@ -123,7 +130,10 @@ def replan(
 def _is_unchanged(
     old_subscribers: Subscribers, new_subscribers: Subscribers, previous_rows: Ints
 ) -> NDArray[np.bool_]:
-    """Return which subscribers are in the previous problem, with the same position and box."""
+    """Return whether each new row is in the previous problem, with the same position and box.
+
+    `previous_rows` has the row in the previous problem of each new row, or -1.
+    """
     same = previous_rows >= 0
     for old_rows, new_rows in (
         (old_subscribers.positions, new_subscribers.positions),
@@ -137,8 +147,9 @@ def _is_unchanged(
 def _extend_previous_plan(problem: Problem, previous_plan: Plan, previous_leaf_of: Ints) -> Plan:
     """Return a plan that keeps old subscribers at their leaves and assigns new ones greedily.
 
-    Filters are fitted to the old subscribers first. Leaves beyond their capacity are relieved, new
-    subscribers first.
+    `previous_leaf_of` has the leaf of each old subscriber, and -1 for new ones. Filters are fitted
+    to the old subscribers before new ones are assigned. If a leaf is then beyond its capacity at
+    `max_load`, subscribers are moved away from it, new ones before old ones.
     """
     leaves, capacities = problem.tree.leaves, problem.compute_capacities(problem.max_load)
     new, old = np.flatnonzero(previous_leaf_of < 0), np.flatnonzero(previous_leaf_of >= 0)
@@ -161,8 +172,8 @@ def _keep_previous_leaves(
 ) -> NDArray[np.int32]:
     """Return a leaf for each subscriber, such that as many as possible keep their previous leaf.
 
-    `by_group` has the number of subscribers of each group (column) that each leaf (row) serves.
-    Subscribers of one group are interchangeable.
+    `by_group` has the number of subscribers of each group (column) that each leaf (row) serves, and
+    `previous_leaf_of` -1 for new subscribers. Subscribers of one group are interchangeable.
     """
     remaining_counts, leaf_of = by_group.copy(), np.full(len(previous_leaf_of), -1, np.int32)
     rows = np.flatnonzero(previous_leaf_of >= 0)

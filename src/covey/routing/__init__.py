@@ -12,15 +12,15 @@ Hilbert's curve.
 Modules, in the order in which a subscription passes through them:
 
 - `routing_table`: `RoutingTable`, ids and their regions; restoring a table from a snapshot.
-- `id_spans`: the numbers of each id's regions.
+- `id_spans`: the numbers of the regions of each id.
 - `region_log`: all regions by number, in the order of arrival.
 - `growable_array`: one value for each region number.
 - `strategies`: the protocol of a strategy, and the strategies by name.
 - `covering_strategy`: each region is advertised or has an absorber.
-- `dominance`: regions as points, of which one dominates another only if it may cover it.
+- `dominance`: regions as points; a region covers another one only if its point dominates.
 - `recent_buffer`: the newest advertised regions, compared one by one.
 - `advertised_index`: all advertised regions, in indexes of growing size.
-- `cell_strategy`: regions as ranges of cells.
+- `cell_strategy`: the cells of all regions are advertised, as ranges.
 - `region_ranges`: the ranges of each live region.
 - `counted_ranges`: how many ranges contain each position.
 - `updates`: `RegionUpdate` and `CellUpdate`, what a link must advertise and withdraw.

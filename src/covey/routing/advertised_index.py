@@ -2,11 +2,11 @@
 
 The newest regions are few and are compared one by one. When there are many of them, they are
 indexed; eight indexes of about the same size are merged into one. A withdrawn region stays in its
-index until the next merge, and is left out of results.
+index until the next merge, but searches do not return it.
 
 An older region never covers a newer one, because then the newer one would not be advertised. Older
-regions that a newer one covers are found in merges: each region then searches for a cover. A search
-for all regions that a new one covers would cost fifty times as much.
+regions that a newer one covers are found in merges, which search for one cover of each region. To
+search for all regions that each new region covers would cost fifty times as much.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["NO_PAIRS", "AdvertisedRegions", "BuildIndex", "CoverPairs", "find_co
 Numbers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 BuildIndex = Callable[[Regions], Index]
-"""Builds an index of regions."""
+"""Function that builds an index of regions."""
 CoverPairs = tuple[Numbers, Numbers]
 """Numbers of covered regions, and for each the number of a region that covers it."""
 NO_PAIRS: CoverPairs = (np.empty(0, np.int64), np.empty(0, np.int64))
@@ -49,8 +49,8 @@ class _IndexedBlock:
 class AdvertisedRegions:
     """Advertised regions by number; the regions themselves are in the log.
 
-    Cost: each region is indexed about log8(n / 4,096) times while others arrive. A search uses a
-    few times as many indexes; after `merge_all` only one.
+    Cost: each region is indexed about log8(n / 4,096) times while n others arrive. A search uses
+    a few times as many indexes; after `merge_all` it uses only one.
     """
 
     def __init__(self, region_log: RegionLog, build_index: BuildIndex, max_unindexed: int) -> None:
@@ -66,7 +66,7 @@ class AdvertisedRegions:
         return np.flatnonzero(self._advertised_flags)
 
     def contains(self, numbers: Numbers) -> Bools:
-        """Return whether each region is advertised."""
+        """Return for each number whether its region is advertised."""
         return self._flags.get(numbers)
 
     def encode_points(self, regions: Regions) -> DominancePoints:
@@ -76,8 +76,8 @@ class AdvertisedRegions:
     def add(self, numbers: Numbers, points: DominancePoints) -> CoverPairs:
         """Add at most `max_unindexed` regions of the log that are not advertised yet.
 
-        Return the pairs of regions that were found to be covered by others; covered ones are
-        removed.
+        Return the pairs of a covered and a covering region that merges found; the covered regions
+        are removed.
         """
         pairs = NO_PAIRS
         if not self._recent_buffer.has_room(len(numbers)):
@@ -89,8 +89,8 @@ class AdvertisedRegions:
     def add_indexed(self, numbers: Numbers, index: Index, advertised_rows: Numbers) -> CoverPairs:
         """Add regions that are already indexed; only `advertised_rows` of them are advertised.
 
-        Return the pairs of regions that were found to be covered by others; covered ones are
-        removed.
+        Return the pairs of a covered and a covering region that merges found; the covered regions
+        are removed.
         """
         self._flags.set(numbers, False)
         self._advertised_flags[numbers[advertised_rows]] = True
@@ -101,16 +101,16 @@ class AdvertisedRegions:
         return self._build_index(regions)
 
     def remove(self, numbers: Numbers) -> None:
-        """Remove regions."""
+        """Remove regions; those that are not advertised are ignored."""
         self._flags.set(numbers, False)
 
     def merge_all(self) -> CoverPairs:
-        """Merge everything, so that no region is covered by another; return the pairs that were."""
+        """Merge all regions into one index, remove covered ones, and return the pairs of covers."""
         numbers = [*(part.numbers for part in self._blocks), self._recent_buffer.clear()]
         return self._merge_blocks(numbers, len(self._blocks))
 
     def find_covering(self, regions: Regions, points: DominancePoints) -> Numbers:
-        """Return for each region the number of an advertised one that covers it, or -1."""
+        """Return for each region the number of an advertised region that covers it, or -1."""
         covering_numbers = self._recent_buffer.find_covering(
             regions, points, self._advertised_flags
         )
@@ -130,7 +130,10 @@ class AdvertisedRegions:
         return covering_numbers
 
     def _find_covering_in_block(self, block: _IndexedBlock, regions: Regions) -> Numbers:
-        """Return for each region an advertised number in a block whose region covers it, or -1."""
+        """Return for each region the number of an advertised one that covers it, or -1.
+
+        Only regions of the block are searched.
+        """
         covering_numbers = np.full(len(regions), -1, np.int64)
         first_pairs = block.index.find_covering(regions, limit=1)
         covering_numbers[first_pairs.query_rows] = block.numbers[first_pairs.stored_rows]
@@ -153,7 +156,7 @@ class AdvertisedRegions:
         return self._flags.values
 
     def _index_recent(self) -> CoverPairs:
-        """Build an index of the newest regions; return the covered regions that merges find."""
+        """Move the newest regions to an index; return the pairs of covers that merges find."""
         numbers = self._select_advertised(self._recent_buffer.clear())
         if not len(numbers):
             return NO_PAIRS
@@ -168,7 +171,7 @@ class AdvertisedRegions:
         return numbers[np.diff(numbers, prepend=-1) > 0]
 
     def _append_block(self, block: _IndexedBlock) -> CoverPairs:
-        """Append a block, and merge blocks of its size; return the pairs of covered regions."""
+        """Append a block, merge blocks of its size, and return the pairs of covers found then."""
         self._blocks.append(block)
         pairs = [NO_PAIRS]
         while (count := self._count_similar_blocks()) >= _MERGE_FACTOR:
@@ -178,17 +181,21 @@ class AdvertisedRegions:
         return _concat_pairs(pairs)
 
     def _count_similar_blocks(self) -> int:
-        """Return how many blocks at the end have at most the size level of the last one."""
+        """Return the number of last blocks whose size level is at most that of the last block."""
         levels = [self._size_level(part) for part in self._blocks]
         larger = [i for i, level in enumerate(levels) if level > levels[-1]]
         return len(levels) - (larger[-1] + 1 if larger else 0)
 
     def _size_level(self, block: _IndexedBlock) -> int:
-        """Return the size level of a block: one more for eight times as many regions."""
+        """Return the size level of a block; it grows by one when the size grows eightfold."""
         return (2 * len(block.numbers) // self._recent_buffer.capacity).bit_length() // 3
 
     def _merge_blocks(self, block_numbers: Sequence[Numbers], block_count: int) -> CoverPairs:
-        """Replace the last blocks by one with these regions; return the pairs of covered ones."""
+        """Replace the last `block_count` blocks by one, and remove covered regions.
+
+        The new block has the regions of `block_numbers` that are advertised. Return the pairs of a
+        covered and a covering region.
+        """
         del self._blocks[len(self._blocks) - block_count :]
         numbers = self._select_advertised(np.concatenate([np.empty(0, np.int64), *block_numbers]))
         if not len(numbers):
@@ -202,9 +209,9 @@ class AdvertisedRegions:
 
 
 def find_covered_rows(index: Index, regions: Regions) -> tuple[Numbers, Numbers]:
-    """Return rows of indexed regions that others cover, and for each a row that covers it.
+    """Return the rows of indexed regions that others cover, and for each a row that covers it.
 
-    Of equal regions the first is not covered by the others.
+    The first of several equal regions does not count as covered by the others.
     """
     first_pairs = index.find_covering(regions, limit=2)
     inner, outer = first_pairs.query_rows.astype(np.int64), first_pairs.stored_rows.astype(np.int64)

@@ -1,15 +1,16 @@
 """Routing strategy that advertises cells: regions as ranges of positions on Hilbert's curve.
 
 The ranges of a region are those of its cells. The union of all ranges is advertised, with
-neighbouring ranges joined. A region whose cells are all in other regions is therefore not
-advertised, whether one region covers it or several together. The ranges of each region are stored,
-so that its removal withdraws exactly the positions that no other region contains. Links receive
-cells, not predicates, because cells decide what is covered. A link therefore forwards every event
-in an advertised cell, including false forwards. (papers: mics)
+neighbouring ranges joined. A region whose cells are all in other regions, in one or in several
+together, therefore adds nothing to what is advertised. The ranges of each region are stored, so
+that its removal withdraws exactly the positions that no other region contains. Links receive cells
+instead of predicates, because a region is redundant by its cells: the predicates of the advertised
+regions need not contain it. A link therefore forwards every event in an advertised cell, including
+false forwards. (papers: mics)
 
 Cost: per region its ranges, 16 bytes each, and for each range the cost of
-`covey.routing.counted_ranges`. Not suited to many attributes (choose few: others are ignored) and
-to wide regions.
+`covey.routing.counted_ranges`. Do not use it for many attributes, because only those of the grid
+count and these should be few, nor for wide regions, which have many ranges.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class InsertionCounts:
         covered_count: ranges whose positions were all advertised already.
         partial_count: ranges with some new positions.
         new_count: ranges with only new positions.
-        merged_count: ranges of the last two kinds that were joined with advertised neighbours.
+        merged_count: partial and new ranges that were joined with advertised neighbours.
     """
 
     covered_count: int = 0
@@ -60,9 +61,10 @@ class HilbertCellStrategy:
         grid: the cells. By default the first regions determine a grid with 256 cells on each of
             their three most selective attributes. A grid is never changed: pass one if the first
             regions are not typical.
-        gap: gaps of at most this many positions are advertised as well: fewer ranges, more false
-            forwards.
-        max_ranges: the largest number of ranges of one region, with the same effect.
+        gap: gaps of at most this many positions between ranges are advertised as well. A larger gap
+            means fewer ranges and more false forwards.
+        max_ranges: the largest number of ranges of one region. A smaller number means fewer ranges
+            and more false forwards.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -92,7 +94,7 @@ class HilbertCellStrategy:
         """
         if len(numbers) != len(regions):
             raise InvalidArgumentError(
-                f"{len(numbers)} numbers for {len(regions)} regions: give one for each"
+                f"{len(numbers)} numbers for {len(regions)} regions: give one number per region"
             )
         self._check_numbers(numbers, False)
         if self._grid is None and len(regions):
@@ -110,7 +112,7 @@ class HilbertCellStrategy:
         return CellUpdate(delta.ranges, RangeSet.empty())
 
     def remove(self, numbers: Numbers) -> CellUpdate:
-        """Remove live regions; return the positions that no other region contains, to withdraw."""
+        """Remove live regions; return an update that withdraws positions only they contained."""
         self._check_numbers(numbers, True)
         rows = self._region_ranges.take(numbers)
         self._region_ranges.remove(numbers)
@@ -120,7 +122,11 @@ class HilbertCellStrategy:
 
     @property
     def grid(self) -> HilbertGrid:
-        """Grid of the cells; an error before the first regions, if none was passed."""
+        """Grid of the cells.
+
+        Raises:
+            InvalidArgumentError: if no grid was passed and no region has been added.
+        """
         if self._grid is None:
             raise InvalidArgumentError(
                 "the strategy has no grid yet: add regions first, or pass a grid"
@@ -128,7 +134,7 @@ class HilbertCellStrategy:
         return self._grid
 
     def reassign_orphans(self, max_regions: int | None = None) -> CellUpdate:
-        """Return an empty update, because removal is exact at once."""
+        """Return an empty update, because `remove` leaves no orphans."""
         return CellUpdate.empty()
 
     def prune(self) -> CellUpdate:
@@ -136,18 +142,18 @@ class HilbertCellStrategy:
         return CellUpdate.empty()
 
     def build_sync_update(self, known: RangeSet) -> CellUpdate:
-        """Return the update for a link on which other positions are advertised."""
+        """Return the update for a link on which the positions `known` are advertised."""
         advertised = self.advertised_set
         return CellUpdate(advertised - known, known - advertised)
 
     @property
     def is_fully_withdrawn(self) -> bool:
-        """True always: removal withdraws at once."""
+        """Always True, because `remove` withdraws at once."""
         return True
 
     @property
     def advertised_set(self) -> RangeSet:
-        """Advertised positions. Cost: a step for each stored run."""
+        """Advertised positions, as ranges. Cost: a step for each stored run."""
         return self._counted_ranges.advertised_ranges
 
     @property
@@ -166,13 +172,13 @@ class HilbertCellStrategy:
         return self._region_ranges.take(numbers)
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Return whether the cell of each event is advertised, so that a link forwards it."""
+        """Return for each event whether its cell is advertised: the neighbour then forwards it."""
         if self._grid is None:
             return np.zeros(len(events), np.bool_)
         return self._counted_ranges.contains(self.grid.find_positions(events))
 
     def covers(self, regions: Regions) -> NDArray[np.bool_]:
-        """Return whether all cells of each region are advertised already."""
+        """Return for each region whether all of its cells are advertised already."""
         rows = self.grid.find_ranges(regions, max_ranges=self.max_ranges)
         missing = np.flatnonzero(~self._counted_ranges.covers(rows.first, rows.last))
         is_covered = np.ones(len(regions), np.bool_)
@@ -180,13 +186,14 @@ class HilbertCellStrategy:
         return is_covered
 
     def find_absorbers(self, numbers: Numbers) -> RaggedArray:
-        """Return for each live region the regions that account for its cells.
+        """Return for each of these live regions its absorbers, which together contain its cells.
 
-        A cell is accounted for by the live region with the smallest number that contains it. If
-        these regions include the region itself, it is its only absorber. A region is therefore
-        redundant if and only if it is not among its own absorbers.
+        The absorber of a cell is the live region with the smallest number that contains the cell. A
+        region that is the absorber of one of its own cells is active, and is its only absorber. All
+        other regions are redundant.
 
-        Cost: a sort of all live ranges, independent of the query: one or two microseconds for each.
+        Cost: a sort of all live ranges, independent of the query: one or two microseconds per
+        range.
         """
         self._check_numbers(numbers, True)
         live_numbers = self._region_ranges.numbers
@@ -202,13 +209,17 @@ class HilbertCellStrategy:
         return RaggedArray(offsets, live_numbers[absorber_rows])
 
     def _check_numbers(self, numbers: Numbers, must_be_live: bool) -> None:
-        """Raise InvalidArgumentError if a number occurs twice, or is not live although it must be.
+        """Raise InvalidArgumentError if a number occurs twice or has the wrong state.
 
-        With `must_be_live=False`, raise it if a number is live.
+        With `must_be_live`, all numbers must be live; without it, no number may be live.
         """
         wrong = numbers[self._region_ranges.contains(numbers) != must_be_live]
         if len(wrong):
-            state = "is not in the table" if must_be_live else "is in the table already"
+            state = (
+                "is not in the table: give numbers of live regions"
+                if must_be_live
+                else "is in the table already: give new numbers"
+            )
             raise InvalidArgumentError(f"region {wrong[0]} {state}")
         if len(np.unique(numbers)) != len(numbers):
-            raise InvalidArgumentError("a region number occurs twice in one batch")
+            raise InvalidArgumentError("a region number occurs twice in one batch: give each once")

@@ -1,12 +1,12 @@
-"""Counts of ranges by position: a B+tree of two levels that is changed range by range.
+"""How many ranges contain each position: a B+tree of two levels that is changed range by range.
 
-Positions are divided into runs that the same number of ranges contain; neighbouring runs have
-different numbers. Runs are stored in blocks of at most 128, and a directory has the first position
-of each block. The *union* is the set of positions that at least one range contains. The
-*advertised* positions are the union and its gaps of at most `gap` positions (imperfect merging).
-Adding or removing ranges returns exactly the advertised positions that change. A neighbour that
-applies these changes knows the advertised positions exactly; a filled gap is advertised before it
-can cover anything. (papers: mics)
+Positions are divided into runs. All positions of a run are in the same number of ranges, its count;
+neighbouring runs have different counts. Runs are stored in blocks of at most 128, and a directory
+has the first position of each block. The *union* is the set of positions that at least one range
+contains. The *advertised* positions are the union and its gaps of at most `gap` positions
+(imperfect merging). Adding or removing ranges returns exactly the advertised positions that change.
+A neighbour that applies these changes knows the advertised positions exactly. A gap is advertised
+when it is filled, before ranges within it count as covered. (papers: mics)
 
 Cost: per range some binary searches, the move of at most one block, and a step for each run inside
 the range, or for each block in which the advertised positions do not change. The directory is moved
@@ -43,15 +43,15 @@ Ints = NDArray[np.int64]
 
 
 class RangeDelta(NamedTuple):
-    """Change of the advertised positions by a batch of ranges, and counts of the ranges by kind.
+    """Change of the advertised positions by a batch of ranges, and number of ranges of each kind.
 
     Args:
         ranges: the positions that were added or removed.
         covered_count: ranges that changed nothing.
         partial_count: ranges of which some positions changed.
         new_count: ranges of which all positions changed.
-        merged_count: ranges of the last two kinds that are next to advertised positions, or within
-            a gap of them.
+        merged_count: partial and new ranges that are next to other advertised positions, or so near
+            to them that the gap is filled.
     """
 
     ranges: RangeSet
@@ -77,7 +77,7 @@ class _RunTree(NamedTuple):
 
 
 class CountedRanges:
-    """Ranges of positions from 0 up; each range may be added several times.
+    """Ranges of positions, which are at least 0; a range may be added several times.
 
     Args:
         gap: gaps of at most this many positions are advertised as well.
@@ -104,19 +104,19 @@ class CountedRanges:
         return self._apply_ranges(first, last, -1)
 
     def contains(self, positions: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether each position is advertised."""
+        """Return for each position whether it is advertised."""
         position_array = np.ascontiguousarray(positions, np.int64)
         is_advertised: NDArray[np.bool_] = contains_positions(*self._tree, position_array, self.gap)
         return is_advertised
 
     def covers(self, first: ArrayLike, last: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether all positions of each range are advertised."""
+        """Return for each range whether all of its positions are advertised."""
         firsts, lasts = np.ascontiguousarray(first, np.int64), np.ascontiguousarray(last, np.int64)
         is_covered: NDArray[np.bool_] = covers_ranges(*self._tree, firsts, lasts, self.gap)
         return is_covered
 
     def count_ranges(self, positions: ArrayLike) -> Ints:
-        """Return how many ranges contain each position."""
+        """Return for each position how many ranges contain it."""
         counts: Ints = count_ranges(*self._tree, np.ascontiguousarray(positions, np.int64))
         return counts
 
@@ -129,7 +129,7 @@ class CountedRanges:
 
     @property
     def advertised_ranges(self) -> RangeSet:
-        """Union with its small gaps filled."""
+        """Advertised positions: the union with its gaps of at most `gap` positions filled."""
         return self.union.fill_gaps(self.gap)
 
     @property
@@ -138,10 +138,10 @@ class CountedRanges:
         return len(self.advertised_ranges)
 
     def _apply_ranges(self, first: ArrayLike, last: ArrayLike, increment: int) -> RangeDelta:
-        """Add `increment` to the counts of ranges; return what changed.
+        """Add `increment` to the count of each position of each range; return what changed.
 
-        If the blocks do not suffice for all ranges, the tree is enlarged between calls of the
-        kernel.
+        If the tree has no space for more blocks, it is enlarged, and the kernel is called again for
+        the remaining ranges.
         """
         firsts, lasts = np.ascontiguousarray(first, np.int64), np.ascontiguousarray(last, np.int64)
         changed_ranges = [(np.empty(0, np.int64), np.empty(0, np.int64))]
@@ -159,7 +159,7 @@ class CountedRanges:
 
 
 def _build_empty_tree() -> _RunTree:
-    """Return a tree of one run that contains all positions, with a count of 0."""
+    """Return a tree with one run, which contains all positions and has a count of 0."""
     directory = np.zeros((DIRECTORY_ROWS, 4), np.int64)
     directory[ENTRY_BLOCK] = np.arange(4)
     directory[BLOCK_RUNS, 0] = 1

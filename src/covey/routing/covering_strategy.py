@@ -1,6 +1,6 @@
 """Routing strategies that advertise regions: each region is advertised or has an absorber.
 
-The absorber of a region covers it, and may have an absorber in turn. The union of the advertised
+The absorber of a region covers it, and may have an absorber itself. The union of the advertised
 regions therefore contains the union of the live regions at every moment. `RegionUpdate` preserves
 this on the other side of the link.
 
@@ -33,8 +33,8 @@ __all__ = ["DEFAULT_MAX_UNINDEXED", "CoveringStrategy"]
 
 Numbers = NDArray[np.int64]
 DEFAULT_MAX_UNINDEXED = 4096
-"""Number of regions that are compared one by one instead of being indexed."""
-_MAX_INEXACT = 32  # per batch; with more regions whose points do not decide, an index is built
+"""Largest number of the newest regions that are compared one by one, without an index."""
+_MAX_INEXACT = 32  # regions of a batch whose points do not decide; with more, an index is built
 
 
 class CoveringStrategy:
@@ -43,12 +43,12 @@ class CoveringStrategy:
     Args:
         region_log: the regions of the table.
         build_index: builds an index of regions.
-        max_unindexed: the newest regions, up to this number, are not indexed. `remove` finds other
-            absorbers for a quarter of this number of regions at once.
+        max_unindexed: the newest regions, up to this number, are not indexed. A call of `remove`
+            finds other absorbers for at most a quarter of this number of regions.
 
     Cost: an add searches the indexes of advertised regions, and each region is indexed a few times
-    while others arrive. A remove needs a pass over all regions, and an add for each region that it
-    absorbed.
+    while others arrive. Removing advertised regions needs a pass over all regions, and an add for
+    each region that they absorbed.
     """
 
     def __init__(
@@ -79,9 +79,9 @@ class CoveringStrategy:
         return not len(self._pending_withdrawals)
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Return whether an advertised region contains each event.
+        """Return for each event whether an advertised region contains it.
 
-        Cost: events × advertised regions; for tests and small tables.
+        Cost: events × advertised regions, so use it for tests and small tables only.
         """
         is_admitted = np.zeros(len(events), np.bool_)
         is_admitted[
@@ -103,7 +103,7 @@ class CoveringStrategy:
     def remove(self, numbers: Numbers) -> RegionUpdate:
         """Remove regions; return the update for the link.
 
-        A removed region that absorbs too many others is withdrawn by a later update.
+        A removed region that absorbs too many other regions is withdrawn by a later update.
         """
         self._live_flags.set(numbers, False)
         leaving = numbers[self._advertised_regions.contains(numbers)]
@@ -112,9 +112,10 @@ class CoveringStrategy:
         return self.reassign_orphans(self._max_reassigned)
 
     def reassign_orphans(self, max_regions: int | None = None) -> RegionUpdate:
-        """Find other absorbers for at most `max_regions` regions under removed ones.
+        """Find other absorbers for live regions whose absorber was removed.
 
-        Return the update, which withdraws removed regions that absorb nothing any more.
+        At most `max_regions` regions are reassigned; None means all. Return the update, which
+        withdraws the removed regions that now absorb no region.
         """
         if self.is_fully_withdrawn:
             return self._make_withdrawal([])
@@ -134,7 +135,7 @@ class CoveringStrategy:
         return RegionUpdate.concat([*updates, self._make_withdrawal(done)])
 
     def prune(self) -> RegionUpdate:
-        """Reassign all orphans, and withdraw every region that another advertised one covers."""
+        """Reassign all orphans; withdraw every region that another advertised region covers."""
         reassignment = self.reassign_orphans()
         return RegionUpdate.concat(
             [
@@ -158,7 +159,7 @@ class CoveringStrategy:
         )
 
     def _insert_batch(self, numbers: Numbers, regions: Regions) -> RegionUpdate:
-        """Find absorbers for regions, and advertise those without one."""
+        """Find absorbers for regions; return the update that advertises the regions without one."""
         points = self._advertised_regions.encode_points(regions)
         covering_numbers = self._advertised_regions.find_covering(regions, points)
         self._absorber_numbers.set(numbers, covering_numbers)
@@ -184,7 +185,10 @@ class CoveringStrategy:
         )
 
     def _insert_indexed(self, numbers: Numbers, regions: Regions) -> RegionUpdate:
-        """Do the same as `_insert_batch` with an index, for regions that points cannot compare."""
+        """Find covers among regions that no advertised region covers; return the update.
+
+        It finishes `_insert_batch` with an index, because points cannot compare these regions.
+        """
         index = self._advertised_regions.build_index(regions)
         inner, outer = find_covered_rows(index, regions)
         self._absorber_numbers.set(numbers, numbers)
@@ -202,7 +206,7 @@ class CoveringStrategy:
         return covered
 
     def _find_roots(self) -> Numbers:
-        """Return for each region the end of its chain of absorbers."""
+        """Return for each region number the number at the end of its chain of absorbers."""
         return find_chain_roots(self._absorber_numbers.values[: self._region_log.next_number])
 
     def _make_withdrawal(self, numbers: ArrayLike) -> RegionUpdate:

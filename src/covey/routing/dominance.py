@@ -1,12 +1,13 @@
-"""Regions as points: a region covers another only if its point is at most the other's everywhere.
+"""Regions as points: a region covers another one only if its point dominates the other's.
 
-A point has, per attribute, the lower end of the interval, the complement of the upper end, and
-whether null is excluded. If intervals describe two regions completely, their points decide.
-Constraints that points cannot express (lists, tags, balls, long texts) must be compared in
-addition. (papers: projection, which has such points of projected balls)
+A point dominates another one if it is at most as large in every coordinate. Per attribute, a point
+has the lower end of the interval, the complement of the upper end, and whether null is excluded. If
+points describe two regions completely, a region whose point dominates also covers. Constraints that
+points cannot express (lists, tags, balls, long texts) must be compared in addition. (papers:
+projection, which has such points of projected balls)
 
-Cost: 24 bytes per region and attribute, and about a nanosecond for a pair, so that this is for some
-thousand regions at a time; more need an index.
+Cost: 24 bytes per region and attribute, and about a nanosecond per pair of regions. Use it for up
+to some thousands of regions at a time, and an index for more.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ __all__ = ["DominancePoints"]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _MAX_INT = (1 << 63) - 1
-_TEXT_PREFIX_BYTES = 7  # of a text; the eighth byte is its length
+_TEXT_PREFIX_BYTES = 7  # bytes of a text that are used; the eighth byte is its length
 
 
 @dataclass(frozen=True, slots=True)
 class DominancePoints:
-    """Points of regions, one column of `coordinates` each.
+    """Points of regions: column i of `coordinates` is the point of region i.
 
-    `is_exact` says for each region whether the point describes it completely.
+    The first rows have the lower end and the complement of the upper end of each attribute; then
+    come rows that say for each attribute whether null is excluded. `is_exact` says for each region
+    whether its point describes it completely.
     """
 
     coordinates: Ints
@@ -47,9 +50,9 @@ class DominancePoints:
 
     @classmethod
     def from_regions(cls, regions: Regions, attributes: Sequence[Attribute]) -> DominancePoints:
-        """Return points with these scalar attributes.
+        """Return the points of regions with coordinates for these scalar attributes.
 
-        Regions that constrain other attributes are not exact.
+        Points of regions that constrain other attributes are not exact.
         """
         count = len(regions)
         points, exact = np.zeros((3 * len(attributes), count), np.int64), np.ones(count, np.bool_)
@@ -101,7 +104,10 @@ def _write_coordinates(constraints: Constraints, ends: Ints, nulls: Ints, is_exa
 
 
 def _ends_to_integers(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[Ints, Ints, Bools]:
-    """Return ends as integers in the same order, and which intervals these describe exactly."""
+    """Return lower ends and upper ends as integers, and whether these describe each interval.
+
+    The integers have the order of the ends; different ends may have the same integer.
+    """
     if lower.dtype != object:
         return lower, upper, np.ones(len(lower), np.bool_)
     pairs = [[_end_to_integer(end) for end in ends] for ends in (lower.tolist(), upper.tolist())]
@@ -113,7 +119,7 @@ def _ends_to_integers(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[Ints, I
 def _end_to_integer(end: Any) -> tuple[int, bool]:
     """Return an end of text or of a long decimal as an integer, and whether that is exact.
 
-    Decimals beyond int64 are clipped.
+    Only the first seven bytes of a text are used, and decimals beyond int64 are clipped.
     """
     if isinstance(end, int):
         return max(-_MAX_INT - 1, min(_MAX_INT, end)), -_MAX_INT - 1 < end < _MAX_INT

@@ -11,7 +11,7 @@ __all__ = ["GrowableArray"]
 
 
 class GrowableArray:
-    """Values by number; a value that was never set is `fill_value`.
+    """Values by region number; a value that was never set is `fill_value`.
 
     Cost: a copy of all values whenever the array doubles.
 
@@ -26,12 +26,12 @@ class GrowableArray:
         self.values: NDArray[Any] = np.full(1024, fill_value)
 
     def get(self, indices: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the values of these indices, also of indices beyond the end of the array."""
+        """Return the value at each index; beyond the end of the array it is the fill value."""
         last = len(self.values) - 1
         return np.where(indices <= last, self.values[np.minimum(indices, last)], self._fill_value)
 
     def set(self, indices: NDArray[np.int64], values: ArrayLike) -> None:
-        """Set the values of these indices; the array grows if necessary."""
+        """Set the values at these indices; the array grows if necessary."""
         max_index = int(indices.max(initial=-1))
         if max_index >= len(self.values):
             extension = np.full(max(len(self.values), max_index + 1), self._fill_value)

@@ -13,7 +13,10 @@ Numbers = NDArray[np.int64]
 
 
 class IdSpans:
-    """Region numbers by id. Cost: a dictionary entry for an id with one number, as most have.
+    """Region numbers by id.
+
+    Cost: a dictionary entry per id, and a pair of numbers for each id that does not have exactly
+    one region.
 
     >>> spans = IdSpans()
     >>> spans.insert(["ann", "bob", "cyd"], 10, np.array([0, 1, 1]))
@@ -52,7 +55,7 @@ class IdSpans:
         self._span_starts.update(zip(ids, span_starts.tolist(), strict=True))
 
     def find_numbers(self, ids: Sequence[Hashable]) -> tuple[Numbers, Numbers]:
-        """Return the numbers of ids, one id after another, and for each number its id's index."""
+        """Return the numbers of all given ids in order, and for each number the index of its id."""
         return self._expand_spans([self._span_starts[key] for key in ids])
 
     def pop(self, ids: Iterable[Hashable]) -> Numbers:

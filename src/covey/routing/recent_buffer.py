@@ -1,6 +1,6 @@
 """Buffer of the newest advertised regions, which are too few to be indexed.
 
-They are compared one by one, as points.
+A query region is compared with each of them, as points.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["RecentBuffer", "find_maximal_covers"]
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
-_INITIAL_DOUBT_CAPACITY = 1 << 12  # pairs for which memory is allocated at first
+_INITIAL_DOUBT_CAPACITY = 1 << 12  # undecided pairs for which memory is allocated at first
 
 
 @dataclass(slots=True)
@@ -51,9 +51,9 @@ class RecentBuffer:
         return self._numbers[: self._count]
 
     def encode_points(self, regions: Regions) -> DominancePoints:
-        """Return the points of regions.
+        """Return the points of regions in all attributes that are known to the buffer.
 
-        Attributes that no earlier region constrained are added to the points of all regions.
+        Scalar attributes that only these regions constrain are added to all points of the buffer.
         """
         names = {attribute.name for attribute in self.attributes}
         new_attributes = [
@@ -88,7 +88,9 @@ class RecentBuffer:
     def find_covering(
         self, regions: Regions, points: DominancePoints, advertised_flags: Bools
     ) -> Numbers:
-        """Return for each region the number of an advertised one that covers it, or -1.
+        """Return for each region the number of an advertised region that covers it, or -1.
+
+        Only regions in the buffer are searched.
 
         Args:
             regions: the regions to cover.
@@ -116,17 +118,18 @@ class RecentBuffer:
         )
 
     def _write_points(self, points: DominancePoints, start: int) -> None:
-        """Write points into the buffer, from a position on."""
+        """Write points into the buffer, from position `start` on."""
         stop = start + len(points)
         self._points.coordinates[:, start:stop] = points.coordinates
         self._points.is_exact[start:stop] = points.is_exact
 
 
 def find_maximal_covers(regions: Regions, points: DominancePoints) -> Numbers:
-    """Return for each region the row of one that covers it and that no other covers, maybe its own.
+    """Return for each region the row of a maximal region that covers it.
 
-    Equal regions cover each other; the first of them counts. Cost: one or two nanoseconds per pair
-    of regions, so that batches should be small.
+    A region is maximal if no other region covers it; its row is then its own. Of equal regions,
+    which cover each other, only the first can be maximal. Cost: one or two nanoseconds per pair of
+    regions, so that batches should be small.
     """
     count = len(points)
     all_flags = np.ones(count, np.bool_)
@@ -152,10 +155,11 @@ def _find_dominating(
     *,
     exclude_self: bool,
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Return for each query point a stored one that covers it, or -1, and undecided pairs.
+    """Return for each query point the row of a stored point that covers it, and undecided pairs.
 
-    A pair of a query point and a stored point is undecided if the stored region may cover the query
-    region, but the points do not decide it.
+    The row is -1 if no stored point certainly covers the query point. A pair of a query row and a
+    stored row is then undecided if the stored region may cover the query region, but their points
+    do not decide it.
     """
     covering_rows, size = np.empty(len(query_points), np.int64), _INITIAL_DOUBT_CAPACITY
     while True:

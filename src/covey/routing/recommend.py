@@ -24,19 +24,19 @@ _MAX_SAMPLE, _BATCH_SIZE = 8192, 1024
 _WARM_UP_REGIONS = 64  # added before times are measured
 _MAX_SIZE_RATIO = 0.5
 _MAX_FALSE_FORWARD_RATE = 0.05
-_MAX_TRIAL_S = 20.0  # per strategy; then its trial ends early
+_MAX_TRIAL_S = 20.0  # duration after which the trial of a strategy ends early
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """Result of a strategy on the sample.
+    """Result of the trial of one strategy on the sample of regions.
 
     Args:
-        add_us: the duration of an add, in microseconds per region.
+        add_us: the duration of an add in microseconds per region, as the median of all batches.
         advertised_per_region: the number of advertised regions, or ranges of cells, at the end,
             divided by the number of regions.
-        false_forward_rate: the share of events that are admitted and that no region contains; None
-            without events.
+        false_forward_rate: the share of events that are admitted although no region contains them;
+            None without events.
     """
 
     add_us: float
@@ -57,19 +57,20 @@ class Recommendation:
 def recommend_strategy(
     regions: Regions, event_sample: Events | None = None, *, seed: int = 0
 ) -> Recommendation:
-    """Return the best strategy for regions like these, tried on at most 8,192 of them.
+    """Return the best strategy for regions like these; each is tried on at most 8,192 of them.
 
-    All strategies that advertise regions advertise equally much; the one with the cheapest adds is
-    chosen. "hilbert", which advertises cells, is chosen instead if a sample of events is passed, it
-    advertises at most half as much, and at most 5% of the events are false forwards.
+    Strategies that advertise regions all advertise the same number, so the one with the fastest
+    adds is chosen. "hilbert", which advertises ranges of cells, is chosen instead if a sample of
+    events is passed, the ranges are at most half as many as the regions of the best other strategy,
+    and at most 5% of the events are false forwards.
 
     Args:
         regions: the regions, from which a random sample is drawn.
-        event_sample: events to measure false forwards; without it "hilbert" is never chosen.
+        event_sample: events for measuring false forwards; without them, "hilbert" is never chosen.
         seed: the seed of the sample.
 
-    Cost: some seconds. Adds to small tables are cheaper than to large ones, for all strategies but
-    not equally so: try again when a table has become a hundred times as large.
+    Cost: some seconds. With all strategies, adds become slower as a table grows, but at different
+    rates: repeat the recommendation when a table has become a hundred times as large.
     """
     check_range("seed", seed, 0)
     if not len(regions):
@@ -84,14 +85,16 @@ def recommend_strategy(
     name = min(region_trials, key=lambda strategy: region_trials[strategy].add_us)
     best, cells = trials[name], trials["hilbert"]
     size_ratio = cells.advertised_per_region / max(best.advertised_per_region, 1e-9)
-    reason = f"its adds are the cheapest of those that advertise regions: {best.add_us:.1f} µs"
+    reason = (
+        f"of the strategies that advertise regions, it has the fastest adds: {best.add_us:.1f} µs"
+    )
     if cells.false_forward_rate is None:
-        reason += "; hilbert was not considered, because that needs a sample of events"
+        reason += "; hilbert was not considered: judging it needs a sample of events"
     elif cells.advertised_per_region > _MAX_SIZE_RATIO * best.advertised_per_region:
         reason += f"; hilbert would advertise {size_ratio:.2f} times as much"
     elif cells.false_forward_rate > _MAX_FALSE_FORWARD_RATE:
         reason += (
-            f"; hilbert would make {cells.false_forward_rate:.1%} of the events false forwards"
+            f"; with hilbert, {cells.false_forward_rate:.1%} of the events would be false forwards"
         )
     else:
         reason = (
@@ -103,7 +106,7 @@ def recommend_strategy(
 
 
 def _run_trial(strategy: str, regions: Regions, event_sample: Events | None) -> StrategyTrial:
-    """Add the regions to a table of this strategy in batches; return times and counts."""
+    """Add regions in batches to a table with the strategy; return the times and counts."""
     table, seconds, start_s = RoutingTable(regions.space, strategy), [], time.perf_counter()
     done = 0
     for start in range(0, len(regions), _BATCH_SIZE):

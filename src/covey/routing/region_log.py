@@ -23,7 +23,7 @@ _MERGE_FACTOR = 16
 
 @dataclass(slots=True)
 class RegionLog:
-    """Regions by number. Cost: a region is copied about log16(n) times while others arrive."""
+    """Regions by number. Cost: a region is copied about log16(n) times while n others arrive."""
 
     space: Space
     first_number: int = 0
@@ -39,7 +39,7 @@ class RegionLog:
         return self._starts[-1]
 
     def append(self, regions: Regions) -> Numbers:
-        """Append regions; return their numbers."""
+        """Append regions; return their numbers, which are consecutive."""
         first = self.next_number
         self._blocks.append(regions)
         self._starts.append(first + len(regions))
@@ -68,6 +68,9 @@ class RegionLog:
         return regions if order is None else regions.take(np.argsort(order))
 
     def _are_similar_in_size(self, block_count: int) -> bool:
-        """Return whether the first of the last blocks is not much larger than the others."""
+        """Return whether the last `block_count` blocks should be merged.
+
+        They should if the first is at most 16 times as large as the largest of the others.
+        """
         sizes = [stop - start for start, stop in pairwise(self._starts[-block_count - 1 :])]
         return sizes[0] <= _MERGE_FACTOR * max(sizes[1:])

@@ -27,7 +27,7 @@ class RegionRanges:
         return np.flatnonzero(self._starts.values >= 0)
 
     def contains(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """Return whether each number is live."""
+        """Return for each number whether its region is live."""
         return np.asarray(self._starts.get(numbers) >= 0)
 
     def add(self, numbers: Numbers, rows: RangeSets) -> None:
@@ -44,14 +44,18 @@ class RegionRanges:
         self._end = end
 
     def take(self, numbers: Numbers) -> RangeSets:
-        """Return the ranges of live regions."""
+        """Return the ranges of live regions, in the order of `numbers`."""
         starts, lengths = self._starts.get(numbers), self._lengths.get(numbers)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         return RangeSets(offsets, self._first[positions], self._last[positions])
 
     def remove(self, numbers: Numbers) -> None:
-        """Remove live regions; free memory when more than half of the stored ranges are dead."""
+        """Remove live regions.
+
+        When more than half of the stored ranges (and more than 1,024) are those of removed regions,
+        the other ranges are moved together, so that the space is used again.
+        """
         self._dead_count += int(self._lengths.get(numbers).sum())
         self._starts.set(numbers, -1)
         self._lengths.set(numbers, 0)

@@ -172,10 +172,10 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         *,
         strategy: Any = "exact",
     ) -> tuple[RoutingTable[Any, Any], Any]:
-        """Return a table of all subscriptions in a snapshot, and the update for its link.
+        """Return a table of all subscriptions in a snapshot, and the first update for its link.
 
-        A broker loses nothing in a crash at any time if it applies changes first to a store and
-        then to the table, and confirms a change to a subscriber only when all updates are applied.
+        A broker loses no change in a crash if it applies each change first to a store and then to
+        the table, and confirms a change to a subscriber only when all updates are applied.
 
         Args:
             snapshot: the subscriptions.
@@ -184,11 +184,11 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
             strategy: the name of a strategy, or a function that builds one.
 
         Raises:
-            InvalidArgumentError: for the strategy "hilbert" with known ranges, which have a
-                meaning only in their grid: pass a function that builds a `HilbertCellStrategy`
-                with that grid.
+            InvalidArgumentError: if `strategy` is "hilbert" and `known` is not empty. Ranges of
+                cells have a meaning only in their grid: pass a function that builds a
+                `HilbertCellStrategy` with the grid of the earlier table.
 
-        Cost: that of adding all subscriptions. Their regions have new numbers; so everything is
+        Cost: that of adding all subscriptions. Regions get new numbers, so all of them are
         advertised again before the known numbers are withdrawn.
         """
         if not isinstance(known, RangeSet):
@@ -223,12 +223,15 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
 
     @check_arguments
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Return whether the advertised set contains each event; the neighbour then forwards it."""
+        """Return for each event whether the advertised set contains it.
+
+        The neighbour forwards exactly these events.
+        """
         return self.strategy.admits(events)
 
     @check_arguments
     def take_regions(self, numbers: Numbers) -> Regions:
-        """Return the regions with these numbers."""
+        """Return the regions with these numbers, in this order."""
         check_rows("numbers", numbers, self._region_log.next_number)
         return self._region_log.take(numbers)
 
@@ -275,33 +278,37 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
     def cancel(self, ids: Iterable[Hashable]) -> UpdateT:
         """Remove subscriptions; unknown ids are ignored. Return the update for the link.
 
-        If a removed region is the absorber of many others, it remains advertised. Every later call
-        of `reassign_orphans` finds other absorbers for some of them.
+        If a removed region absorbs many other regions, it remains advertised until later calls of
+        `cancel` or `reassign_orphans` have found other absorbers for these.
         """
         return self.strategy.remove(self._id_spans.pop(ids))
 
     @check_arguments
     def reassign_orphans(self, max_regions: int | None = None) -> UpdateT:
-        """Find other absorbers for at most `max_regions` regions that cancelled ones absorb.
+        """Find other absorbers for orphans: regions whose absorber is cancelled.
 
-        Return the update for the link; None as `max_regions` means all.
+        Args:
+            max_regions: the largest number of orphans to reassign; None for all.
+
+        Returns:
+            The update for the link.
         """
         return self.strategy.reassign_orphans(max_regions)
 
     def prune(self) -> UpdateT:
-        """Reassign all orphans, and withdraw everything that another advertised region covers.
+        """Reassign all orphans, and withdraw each region that another advertised region covers.
 
-        Adds and cancels already do most of this. Cost: an index of all advertised regions.
-        Afterwards adds of single subscriptions are fastest.
+        Return the update for the link. `add` and `cancel` already do most of this. Adds of single
+        subscriptions are fastest afterwards. Cost: an index of all advertised regions.
         """
         return self.strategy.prune()
 
     def build_sync_update(self, known: AdvertisedT) -> UpdateT:
-        """Return the update for a link on which something else is advertised.
+        """Return the update after which exactly `advertised_set` is advertised on the link.
 
-        It is needed after a restart, or when a link was interrupted. Numbers refer to the same
-        regions only as long as a table exists: give the next table a `first_number` beyond all of
-        them. `from_snapshot` does both.
+        A link needs it after a restart or an interruption. Numbers identify regions only within one
+        table: after a restart, the new table needs a `first_number` above all numbers of the
+        earlier one. `from_snapshot` builds such a table and returns this update.
 
         Args:
             known: what is advertised on the other side of the link: numbers of regions, or ranges
@@ -311,9 +318,10 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
 
     @check_arguments
     def find_absorbers(self, id_: Hashable) -> tuple[Hashable, ...]:
-        """Return the subscriptions whose advertised regions contain all regions of this one.
+        """Return the ids of the subscriptions that make one subscription redundant.
 
-        The result is empty if one of its own regions is advertised. Until all orphans are
+        Their advertised regions contain all regions of the subscription `id_`. The result is empty
+        if a region of `id_` itself is advertised, or if it has no region. Until all orphans are
         reassigned, a cancelled subscription may be in the result.
 
         Raises:
@@ -330,10 +338,10 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         )
 
     def find_redundant(self) -> list[Hashable]:
-        """Return the ids of the redundant subscriptions, in the order of the table.
+        """Return the ids of the redundant subscriptions, in the order in which they were added.
 
-        A subscription is redundant if none of its regions is its own absorber. Subscriptions that
-        match nothing are included; all others are active. Cost: a pass over all regions.
+        A subscription is redundant if none of its regions is its own absorber, which includes
+        subscriptions that match nothing. All others are active. Cost: a pass over all regions.
         """
         ids = list(self._id_spans)
         numbers, _ = self._id_spans.find_numbers(ids)

@@ -58,7 +58,7 @@ class RoutingStrategy(Protocol[AdvertisedT, UpdateT_co]):
 
     @property
     def advertised_set(self) -> AdvertisedT:
-        """What is advertised now: numbers of regions, or ranges of cells."""
+        """What is advertised now: numbers of regions, ascending, or ranges of cells."""
         ...
 
     @property
@@ -73,34 +73,37 @@ class RoutingStrategy(Protocol[AdvertisedT, UpdateT_co]):
     def remove(self, numbers: Numbers) -> UpdateT_co:
         """Remove regions; return the update for the link.
 
-        Regions that they absorbed get other absorbers, some of them by a later update.
+        Regions that the removed ones absorbed get other absorbers, some of them in later updates.
         """
         ...
 
     def reassign_orphans(self, max_regions: int | None = None) -> UpdateT_co:
-        """Find other absorbers for at most `max_regions` regions that removed ones absorb."""
+        """Find other absorbers for orphans: regions whose absorber is removed.
+
+        At most `max_regions` orphans are reassigned; None means all. Return the update.
+        """
         ...
 
     def prune(self) -> UpdateT_co:
-        """Reassign all orphans, and withdraw everything that is not needed."""
+        """Reassign all orphans, and withdraw redundant advertisements; return the update."""
         ...
 
     def build_sync_update(self, known: AdvertisedT) -> UpdateT_co:
-        """Return the update for a link on which something else is advertised.
+        """Return the update after which exactly `advertised_set` is advertised on the link.
 
-        `known` is what is advertised there, in the form of `advertised_set`.
+        `known` is what is advertised on the link before, in the form of `advertised_set`.
         """
         ...
 
     def find_absorbers(self, numbers: Numbers) -> RaggedArray:
-        """Return for each region the regions that are advertised for it.
+        """Return for each region the numbers of its absorbers, which are advertised for it.
 
-        An advertised region is among its own absorbers.
+        A region that must be advertised itself is its own absorber.
         """
         ...
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Return whether what is advertised contains each event."""
+        """Return for each event whether `advertised_set` contains it."""
         ...
 
 
@@ -114,7 +117,7 @@ RegionStrategyChoice = str | Callable[[RegionLog], RegionStrategy]
 def build_exact_strategy(
     region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
-    """Return the strategy with the segment index; all indexes of the table share codebooks."""
+    """Return the strategy "exact", whose segment indexes find covers and share codebooks."""
     return CoveringStrategy(
         region_log,
         partial(SegmentIndex.build, shared_codebooks=SharedCodebooks()),
@@ -125,9 +128,10 @@ def build_exact_strategy(
 def build_projection_strategy(
     region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
-    """Return the strategy with random projections.
+    """Return the strategy "projection", whose random projection indexes find covers.
 
-    All indexes share their directions, so that a query is projected once.
+    The indexes share their directions, so that a query is projected once. New directions are drawn
+    when regions constrain an attribute that the present ones do not have.
     """
     shared_mapping: list[ProjectionMapping] = []
 
@@ -145,12 +149,15 @@ def build_projection_strategy(
 def build_hybrid_strategy(
     region_log: RegionLog, *, max_unindexed: int = DEFAULT_MAX_UNINDEXED
 ) -> RegionStrategy:
-    """Return the strategy that indexes the most selective attributes and verifies the others."""
+    """Return the strategy "hybrid", whose Hilbert indexes find covers.
+
+    They index the most selective attributes; all attributes are verified on candidates.
+    """
     return CoveringStrategy(region_log, HilbertIndex.build, max_unindexed=max_unindexed)
 
 
 def build_hilbert_strategy(region_log: RegionLog) -> CellStrategy:
-    """Return the strategy that advertises ranges of cells."""
+    """Return the strategy "hilbert", which advertises ranges of cells and needs no log."""
     return HilbertCellStrategy()
 
 

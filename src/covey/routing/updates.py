@@ -58,8 +58,8 @@ class RegionUpdate:
     def concat(cls, updates: Sequence[RegionUpdate]) -> RegionUpdate:
         """Return one update with the effect of several consecutive ones.
 
-        A number that one update advertises and another one withdraws is in neither list, because it
-        is on the link, or not, as before.
+        A number that one update advertises and another one withdraws is in neither list: after
+        both, it is advertised on the link, or not, as it was before.
         """
         updates = [part for part in updates if part] or updates[:1]
         if len(updates) == 1:
@@ -100,8 +100,8 @@ class CellUpdate:
     def concat(cls, updates: Sequence[CellUpdate]) -> CellUpdate:
         """Return one update with the effect of several consecutive ones.
 
-        A position that one update advertises and another one withdraws is in neither set, because
-        it is on the link, or not, as before.
+        A position that one update advertises and another one withdraws is in neither set: after
+        both, it is advertised on the link, or not, as it was before.
         """
         advertised, withdrawn = RangeSet.empty(), RangeSet.empty()
         for part in updates:

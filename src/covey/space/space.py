@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 import pyarrow as pa
 
@@ -130,8 +131,20 @@ class Attribute:
 _DEFAULT_LIMITS = PredicateLimits()
 
 
+class _SpaceMeta(type):
+    """Names the constructors of a space if code asks for another attribute of the class."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        raise AttributeError(
+            f"Space has no {name!r}: make a space with Space.from_arrow(table.schema), or with "
+            "Space.from_types({'price': pa.float64()})",
+            name=name,
+            obj=cls,
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Space:
+class Space(metaclass=_SpaceMeta):
     """All attributes of events: columns, derived attributes so far, settings and limits.
 
     Iteration yields the attributes that subscriptions can constrain, columns first.

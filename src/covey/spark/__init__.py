@@ -16,12 +16,12 @@ In the order in which data passes through them:
     session_settings  session settings that change the meaning of predicates
     java_time_zones   time zones of the Java that Spark runs on
     id_types          conversion of ids between Spark's types and those of a store
-    validity          validity intervals: from when and until when a subscription counts
+    validity          validity intervals, which must contain the time of an event
     store_location    location of a model's store, in the forms of covey and of Spark
     fitting           parse and index subscriptions in workers, commit one version of a store
     zones             spread subscriptions over zones, and send events to their zones
     event_sample      sample of events that does not depend on partitions
-    model_state       `ModelState`: the version of a store that a model matches with
+    model_state       `ModelState`: the version of a store with which a model matches
     model             `MatcherModel`: transform, update, evaluation errors, SQL
     matching          match events in workers, write pairs or arrays of ids
     model_io          save and load a model
@@ -30,6 +30,7 @@ In the order in which data passes through them:
     single_task       run one function in one task
     worker_errors     raise errors of workers on the driver
     query_log         mute PySpark's log of failed queries
+    worker_python     choose and check the Python that workers run
 """
 
 from typing import TYPE_CHECKING

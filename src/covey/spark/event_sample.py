@@ -1,4 +1,4 @@
-"""Sample of the events of a DataFrame that does not depend on its partitions."""
+"""Sample of the events in a DataFrame; the choice does not depend on partitions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ def sample_events(
     select_attribute: Callable[[str], Column],
     max_events: int,
 ) -> Events:
-    """Return a sample of events, chosen by a hash of their attributes.
+    """Return the events with the smallest hashes of their attributes, as a sample.
+
+    The sample is the same however the events are partitioned.
 
     Args:
         events: the events.
         space: the space of the sample.
-        attributes: attributes that the sample has.
-        select_attribute: returns the expression with which Spark computes an attribute.
+        attributes: names of the attributes that the sample has.
+        select_attribute: function from the name of an attribute to the expression with which Spark
+            computes it.
         max_events: largest number of events in the sample.
 
     Raises:

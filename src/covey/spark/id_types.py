@@ -1,7 +1,7 @@
 """Conversion of ids between the user's type and the two types of a store, without loss.
 
-A store holds ids as numbers or as texts. Integers, dates and timestamps become numbers; strings,
-decimals and bytes become texts, which represent each of them exactly.
+A store holds ids as numbers or as texts. Integers, dates and timestamps become numbers. Strings,
+decimals and bytes become texts that represent their values exactly.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class IdType:
 
     @property
     def kind(self) -> IdKind:
-        """Whether the store holds these ids as numbers or as texts."""
+        """Kind of these ids in the store: numbers or texts."""
         is_text = any(
             is_text_type(self.arrow_type)
             for is_text_type in (pa.types.is_string, pa.types.is_binary, pa.types.is_decimal)

@@ -23,6 +23,7 @@ from covey.spark.schemas import build_space
 from covey.spark.session_settings import read_session_settings
 from covey.spark.store_location import create_store_location
 from covey.spark.validity import with_validity
+from covey.spark.worker_python import prepare_worker_python
 from covey.spark.zones.loader import ZoneLoader
 from covey.store import Store
 
@@ -31,7 +32,7 @@ __all__ = ["Matcher", "match"]
 
 @check_arguments
 def match(events: DataFrame, subscriptions: DataFrame, **params: Any) -> DataFrame:
-    """Return every event with every subscription that matches it.
+    """Return each event with the ids of the subscriptions that match it.
 
     The function fits a `Matcher` and transforms the events. To match many batches of events, fit a
     model once instead.
@@ -72,26 +73,27 @@ class Matcher(
       list of matched ids. `eventCols` are the columns of events in the output (default: all), and
       `outputCol` is the name of the column with ids.
     - `handleInvalid`: `"skip"`, or `"error"` to raise the error of the first invalid predicate.
-    - `vectors`: lengths of the `array<float>` columns whose distances predicates compute.
-    - `maxDerived`: largest number of expressions other than columns that all predicates together
-      compare; Spark computes each of them for every event.
+    - `vectors`: number of elements of each `array<float>` column in distances, by column.
+    - `maxDerived`: largest number of different expressions, besides columns, that all predicates
+      together may compare; Spark computes each of them for every event.
     - `limits`: `covey.space.PredicateLimits`, or its fields by name: the size of predicates, and
       the user-defined functions that they may call.
-    - `validFromCol`, `validToCol`: columns with the validity interval of a subscription, which is
-      compared with `eventTimeCol` of the events, or without it with the time of matching.
+    - `validFromCol`, `validToCol`: columns with the validity interval of a subscription. It is
+      compared with the time in the events' column `eventTimeCol`; if that is not set, with the
+      time of matching.
     - `zones`: number of zones over which subscriptions are spread, if they need more memory than a
       worker has. Events are then shuffled once to their zones. `"auto"` makes as many zones as
       necessary, often one. Pass events to `fit` too, so that zones have equal work.
     - `replication`: `"pure"` stores a subscription in every zone that it meets. `"smart"` stores a
-      subscription that another one covers only once, and forwards events by a second shuffle to
-      the zones in which they have more matches. This needs less memory if many subscriptions are
-      covered, and takes longer; `outputMode` must be `"pairs"`.
+      subscription that another one covers in one zone only. A second shuffle then forwards events
+      to the zones in which they may have further matches. This needs less memory if many
+      subscriptions are covered, and takes longer; `outputMode` must be `"pairs"`.
     - `storePath`: folder of segments until the model is saved. By default it is a temporary folder
-      that is deleted when the process ends, which is possible only if Spark runs locally.
+      that is deleted when the process ends; this default is possible only if Spark runs locally.
 
     Cost: subscriptions are shuffled once by id, parsed and indexed by all workers, and merged in
-    one task: about 10 µs per predicate and worker if predicates share templates. The model has
-    100 to 150 bytes per region, which each machine maps into memory once.
+    one task. Parsing and indexing take a worker about 10 µs per predicate if predicates share
+    templates. The model has 100 to 150 bytes per region, and each machine maps it into memory once.
 
     >>> Matcher(idCol="alert", outputMode="arrays").getIdCol()
     'alert'
@@ -140,7 +142,7 @@ class Matcher(
         return self._set_validated({"predicateCol": value})
 
     def setRangeCols(self, value: Mapping[str, Sequence[str]]) -> Self:
-        """Set the columns of the lower and the upper end, by attribute."""
+        """Set for each attribute the columns with the two ends of its interval."""
         return self._set_validated({"rangeCols": value})
 
     def setHandleInvalid(self, value: str) -> Self:
@@ -148,11 +150,11 @@ class Matcher(
         return self._set_validated({"handleInvalid": value})
 
     def setVectors(self, value: Mapping[str, int]) -> Self:
-        """Set the lengths of vector columns."""
+        """Set the number of elements of each vector column."""
         return self._set_validated({"vectors": value})
 
     def setMaxDerived(self, value: int) -> Self:
-        """Set the largest number of derived attributes."""
+        """Set the largest number of expressions, besides columns, that predicates compare."""
         return self._set_validated({"maxDerived": value})
 
     def setLimits(self, value: PredicateLimits | Mapping[str, object]) -> Self:
@@ -160,11 +162,11 @@ class Matcher(
         return self._set_validated({"limits": value})
 
     def setValidFromCol(self, value: str) -> Self:
-        """Set the column with the start of validity."""
+        """Set the column with the start of the validity interval, which is included."""
         return self._set_validated({"validFromCol": value})
 
     def setValidToCol(self, value: str) -> Self:
-        """Set the column with the end of validity."""
+        """Set the column with the end of the validity interval, which is excluded."""
         return self._set_validated({"validToCol": value})
 
     def setZones(self, value: int | str) -> Self:
@@ -188,7 +190,7 @@ class Matcher(
         Args:
             dataset: the subscriptions.
             params: parameters by `Param` that override those of this estimator, as in Spark ML.
-            events: typical events, by which zones are split so that they have equal work.
+            events: typical events; zones are split so that they have equal work for these.
 
         Raises:
             InvalidArgumentError: a parameter or a column is missing or does not fit.
@@ -222,6 +224,7 @@ class Matcher(
                 "replication='smart' finds the matches of an event in several zones: outputMode "
                 "must be 'pairs', not 'arrays'"
             )
+        prepare_worker_python(spark)
         space = build_space(schema, read_session_settings(spark), self._param_value(self.vectors))
         limits = self._predicate_limits()
         space = replace(space, max_derived=self._param_value(self.maxDerived), limits=limits)

@@ -33,26 +33,27 @@ from covey.spark.schemas import check_event_columns, select_attribute, select_co
 from covey.spark.session_settings import check_session_settings, with_time_zones
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, select_attribute_or_time
+from covey.spark.worker_python import prepare_worker_python
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.spark.zones.rebalance import compute_zone_loads, rebalance_model
 from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask, forwarded_schema
 
 __all__ = ["MatcherModel"]
 
-_MAX_SAMPLE_EVENTS = 20_000  # events
+_MAX_SAMPLE_EVENTS = 20_000  # events from which the work of zones is estimated
 
 
 class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"]):
-    """One version of a set of subscriptions that `transform` matches events with.
+    """One version of a set of subscriptions, with which `transform` matches events.
 
-    Guarantee: the same as that of `Matcher`. A model never changes: `update` returns another one,
+    Guarantee: the same as that of `Matcher`. A model never changes: `update` returns a new model,
     and both can be used.
 
     Cost of `transform`: one `mapInArrow` without a shuffle, or with zones after a shuffle of the
-    events. Only the columns that some predicate constrains and the columns of the output are sent
-    to Python. Spark computes each derived attribute once. The memory of a worker does not grow
-    with the number of events or of matches. The index, or its part for one zone, is mapped from
-    files, and the workers of a machine share the mapped memory.
+    events. Spark sends only two kinds of columns to Python: those that some predicate constrains,
+    and those of the output. It computes each derived attribute once per event. The memory of a
+    worker does not grow with the number of events or of matches. The index, or its part for one
+    zone, is mapped from files, and the workers of a machine share the mapped memory.
     """
 
     def __init__(self, state: ModelState) -> None:
@@ -74,7 +75,8 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         """Seconds that each step of the last fit or update took.
 
         `parse` and `index` are sums over all tasks. `encode` is the elapsed time until these tasks
-        ended, `merge` the time of the single task after them, and `total` the whole time.
+        ended, `merge` is the time of the single task that commits and merges, and `total` is the
+        elapsed time in all.
         """
         return self._state.fit_seconds
 
@@ -83,7 +85,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         """Subscriptions that the last fit or update rejected, with the reasons.
 
         Columns: the id, `predicate`, `error`, and the `line` and `column` of the error in the
-        predicate, null if they are unknown.
+        predicate; both are null if the position is unknown.
         """
         spark = SparkSession.active()
         path = to_spark_uri(f"{self._state.location}/{self._state.rejected_path}")
@@ -92,7 +94,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @property
     def numZones(self) -> int:
-        """Number of zones over which subscriptions are spread; 1 if events are not shuffled."""
+        """Number of zones over which subscriptions are spread; 1 if the model has no zones."""
         return (
             1
             if self._state.partitioner is None
@@ -106,15 +108,15 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         Args:
             changes: subscriptions to add or replace, with the columns that `fit` reads. A null
                 predicate removes the subscription with this id, and so does `delete` in a column
-                `_change_type`. The change feed of a Delta table can be passed unchanged: the last
-                change of an id counts.
+                `_change_type`. The change feed of a Delta table can be passed unchanged; only the
+                last change of each id has an effect.
 
         Raises:
             InvalidArgumentError: a column is missing, or the ids have another type than those of
                 the model.
 
-        Cost: parsing and indexing of the changes, and a checksum over the whole version. While
-        updates continue, changed subscriptions are indexed again when segments are merged.
+        Cost: parsing and indexing of the changes, and a checksum over the whole version. After
+        several updates, segments are merged, and their subscriptions are indexed again.
         """
         id_name = self._param_value(self.idCol)
         id_type, model_id_type = find_column_type(changes, id_name, "idCol"), self._state.id_type
@@ -123,6 +125,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
                 f"column {id_name!r} is {id_type.simpleString()}, but the ids of the model are "
                 f"{model_id_type.simpleString()}: cast it"
             )
+        prepare_worker_python(changes.sparkSession)
         (changed, removed, refused), state = classify_changes(changes, self), self._state
         space = with_time_zones(state.space.without_derived, changes.sparkSession)
         updated = load_subscriptions(
@@ -139,12 +142,15 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @check_arguments
     def errors(self, events: DataFrame) -> DataFrame:
-        """Return the subscriptions that are undecided for events because an expression raises.
+        """Return the subscriptions that cannot be decided for some events, with the reasons.
 
-        Columns of the result: the id, the `reason` with the expression, the `count` of such events,
-        and one `event` of them. An event counts only if it satisfies every other condition of the
-        subscription. Where an expression raises, Spark's `where` would end the job; for a model
-        such an event does not match, and no other subscription is affected.
+        A pair of an event and a subscription is undecided if an expression raises an error on the
+        event, and the event satisfies the conditions that do not depend on such an expression.
+        Spark's `where` would end the job there. With a model such an event does not match, and no
+        other subscription is affected.
+
+        Columns of the result: the id, the `reason` with the expression, the `count` of undecided
+        events, and one of them as `event`.
 
         Args:
             events: the events, with the columns that `transform` needs.
@@ -152,9 +158,11 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         Raises:
             SchemaError: the session settings or the columns do not fit the model.
 
-        Cost: a pass over the events during the call, and one job for each expression that raises;
-        another pass when the result is read. No job runs if no expression can raise.
+        Cost: the call makes a pass over the events, and runs a job for each expression that
+        raises. Reading the result makes another pass. If no expression can raise an error, the call
+        runs no job.
         """
+        prepare_worker_python(events.sparkSession)
         check_session_settings(self._state.space, events.sparkSession)
         state, id_name = self._state, self._param_value(self.idCol)
         names = [name for name in state.constrained_attributes if name != VALIDITY]
@@ -198,7 +206,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @check_arguments
     def zoneLoad(self, events: DataFrame) -> NDArray[np.float64]:
-        """Return the share of the matching work that each zone has for these events.
+        """Return for each zone its share of the work of matching these events, from 0 to 1.
 
         The shares are estimated from a sample of at most 20,000 events.
 
@@ -211,8 +219,8 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
     def rebalance(self, events: DataFrame) -> MatcherModel:
         """Return a model whose zones have nearly equal work for these events.
 
-        Zones with too much work are split, and neighbours with little work are joined. Other zones
-        stay unchanged. The model must have the newest version of its store.
+        Zones with too much work are split, and neighbouring zones with little work are joined.
+        Other zones stay unchanged. The model must have the newest version of its store.
 
         Args:
             events: typical events, of which at most 20,000 are used.
@@ -220,7 +228,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         Raises:
             InvalidArgumentError: the model has no zones, or was fitted with `replication="smart"`.
 
-        Cost: building the zones that change.
+        Cost: the segments of changed zones are built again.
         """
         if self._state.partitioner is not None and self._state.partitioner.is_smart:
             raise InvalidArgumentError(
@@ -234,8 +242,9 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
     def registerTableFunction(self, name: str) -> None:
         """Register a table function for SQL: `SELECT * FROM name(TABLE(events))`.
 
-        The table must have all columns of the output and all attributes that are constrained; a
-        derived attribute must be a column named by its text. The output is that of `transform`.
+        The table must have all columns of the output and all constrained attributes as columns; the
+        column of a derived attribute has the text of its expression as its name. The function
+        returns the same rows as `transform`.
 
         Args:
             name: name of the function in the active session.
@@ -245,6 +254,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         """
         spark = SparkSession.active()
         schema = self._event_schema() or StructType()
+        prepare_worker_python(spark)
         check_session_settings(self._state.space, spark)
         event_fields = self._select_event_fields(schema)
         output_format = self._build_output_format(event_fields)
@@ -272,6 +282,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @check_arguments
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        prepare_worker_python(dataset.sparkSession)
         check_session_settings(self._state.space, dataset.sparkSession)
         event_fields = self._select_event_fields(dataset.schema)
         names = self._state.constrained_attributes
@@ -307,7 +318,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         output_format: OutputFormat,
         event_fields: StructType,
     ) -> DataFrame:
-        """Match events in their zones, then in the home zones to which they are forwarded."""
+        """Match events in their zones, and forwarded events in home zones of subscriptions."""
         assert isinstance(output_format, PairRows)
         state = self._state
         version = state.location, state.version, state.label, attribute_columns
@@ -323,13 +334,13 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         )
 
     def _attribute(self, name: str) -> Column:
-        """Return the expression with which Spark computes an attribute of an event."""
+        """Return the expression with which Spark computes an attribute or the time of an event."""
         return select_attribute_or_time(
             self._state.space, name, self._param_value(self.eventTimeCol)
         )
 
     def _sample_events(self, events: DataFrame) -> Events:
-        """Return a sample of events from which the work of zones is estimated."""
+        """Return a sample of events for estimates of the work of zones."""
         state = self._state
         if state.partitioner is None:
             raise InvalidArgumentError("the model has no zones: fit with zones='auto' or a number")

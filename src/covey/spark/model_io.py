@@ -1,12 +1,12 @@
-"""Saving and loading of models; overwriting a saved model does not affect jobs that use it.
+"""Saving and loading of models; jobs that use a saved model go on when it is overwritten.
 
     path/metadata/part-00000    metadata of Spark ML: class, parameters, and the version's number
     path/store/                 the store, whose files never change
     path/store/rejected/…       rejected subscriptions
 
 A save writes the files of its version into the store, then commits the version, and finally
-replaces the single metadata file. Running jobs know the number of their version, and find its files
-until the retention has passed.
+replaces the single metadata file. A running job uses its version by number, and the files of the
+version are not deleted before the retention has passed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WEEK_HOURS = 7 * 24
 
 
 class ModelWriter(MLWriter):
-    """Writer of models; `option("retentionHours", 168)` sets the retention of replaced versions."""
+    """Writer of models; `option("retentionHours", 168)` is how long replaced versions are kept."""
 
     def __init__(self, params: MatcherParams, state: ModelState) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class ModelWriter(MLWriter):
 
     @check_arguments
     def save(self, path: str) -> None:
-        """Save the model at a path; a model that exists there is replaced after `overwrite()` only.
+        """Save the model at a path; a model that exists there is replaced only after `overwrite()`.
 
         Args:
             path: path or URI of a folder.
@@ -79,7 +79,7 @@ class ModelWriter(MLWriter):
         run_in_task(self.sparkSession, vacuum)
 
     def _copy_model_state(self, target: str) -> ModelState:
-        """Copy the model's version to the target store unless it is there, and return its state."""
+        """Copy the model's version to the target store unless it is there; return the new state."""
         state, spark = self._state, self.sparkSession
         copy = partial(_copy_to_store, state.location, target, state.version, uuid4().hex)
         copied: Mapping[str, Any] = run_in_task(spark, copy)
@@ -97,7 +97,7 @@ class ModelWriter(MLWriter):
 
 
 class ModelReader(MLReader[ModelT]):
-    """Reader of saved models; `build_model` makes a model from its state."""
+    """Reader of saved models; the function `build_model` builds a model from its state."""
 
     def __init__(self, build_model: Callable[[ModelState], ModelT]) -> None:
         super().__init__()
@@ -147,9 +147,7 @@ def _parse_hours(value: object) -> float:
     except ValueError:
         hours = -1.0
     if not hours >= 0:
-        raise InvalidArgumentError(
-            f"retentionHours must be a number of hours from 0, got {value!r}"
-        )
+        raise InvalidArgumentError(f"retentionHours must be a number of at least 0, got {value!r}")
     return hours
 
 
@@ -163,9 +161,9 @@ def _read_saved_version(directory: StorageBackend) -> int | None:
 
 
 def _copy_to_store(source: str, target: str, version_number: int, label: str) -> dict[str, Any]:
-    """Copy a version to the target store as its newest version, unless it is that already.
+    """Copy a version to the target store, unless it is the newest version there already.
 
-    It runs in a task.
+    The function runs in a task, and returns the number and the label of the version.
     """
     store = Store.open(source)
     manifest = store.snapshot(version_number).manifest  # raises if a file of the version is missing
@@ -177,9 +175,9 @@ def _copy_to_store(source: str, target: str, version_number: int, label: str) ->
 def _vacuum_store(
     location: str, replaced_version: int | None, retain_seconds: float
 ) -> dict[str, Any]:
-    """Lease the version that was just replaced for the retention, and vacuum older ones.
+    """Keep the version that was just replaced for the retention, and vacuum older versions.
 
-    It runs in a task.
+    The function runs in a task.
     """
     with Store.open(location) as store:
         if replaced_version is not None and replaced_version in store.versions and retain_seconds:

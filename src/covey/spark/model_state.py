@@ -1,4 +1,4 @@
-"""State of a fitted model besides its parameters: a version of a store, and facts about the fit."""
+"""State of a fitted model without its parameters: a version of a store, and facts about the fit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ModelState:
         space: space of the subscriptions.
         constrained_attributes: attributes that some subscription constrains.
         id_type: Spark's type of the ids.
-        rejected_path: folder of the results of the fit, rejected subscriptions among them,
+        rejected_path: folder with the results of the fit, which include rejected subscriptions;
             relative to the location.
         fit_seconds: seconds of each step of the last fit or update.
         partitioner: partitioner of events, or None if the model has no zones.
@@ -50,7 +50,7 @@ class ModelState:
     partitioner: ZonePartitioner | None = None
 
     def to_json(self) -> JsonObject:
-        """Return the state as JSON values, without the location, which depends on the save path."""
+        """Return the state as JSON values, without the location: a saved model can be moved."""
         return {
             "format": _FORMAT,
             "version": self.version,
@@ -73,7 +73,7 @@ class ModelState:
             content: the JSON values.
 
         Raises:
-            StoreError: another version of covey wrote the content.
+            StoreError: the content has another format, so another version of covey wrote it.
         """
         fields: Mapping[str, Any] = content
         if fields.get("format") != _FORMAT:

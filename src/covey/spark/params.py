@@ -27,7 +27,7 @@ _REPLICATIONS = ("pure", "smart")
 
 
 def _to_schema_json(value: object) -> str:
-    """Return a schema as JSON, the form in which it is saved."""
+    """Return a schema as JSON, the form in which Spark ML saves it."""
     if isinstance(value, StructType):
         return value.json()
     if isinstance(value, str) and value.lstrip().startswith("{"):
@@ -44,13 +44,13 @@ def _to_schema_json(value: object) -> str:
             raise _schema_error(value, str(error).strip().splitlines()[0]) from None
         if isinstance(schema, StructType):
             return schema.json()
-        raise _schema_error(value, "it is a type without a column name")
-    raise _schema_error(value, "it is neither a StructType nor a text")
+        raise _schema_error(value, "the text is a type without a column name")
+    raise _schema_error(value, "the value is neither a StructType nor a text")
 
 
 def _schema_error(value: object, reason: str) -> InvalidArgumentError:
     return InvalidArgumentError(
-        "eventSchema must be a StructType such as events.schema, or columns as 'symbol STRING, "
+        "eventSchema must be a StructType such as events.schema, or a text such as 'symbol STRING, "
         f"price DOUBLE', got {format_value(value)}: {reason}"
     )
 
@@ -61,7 +61,7 @@ def _is_whole_number(value: object) -> TypeGuard[int]:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether a text can be sent to Java: it must not contain a lone surrogate."""
+    """Return whether a text has no lone surrogate, so that it can be sent to Java."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -88,15 +88,15 @@ def _to_zones_text(value: object) -> str:
         if number:
             return str(number)
     raise InvalidArgumentError(
-        f"zones must be 'auto' or a number of zones from 1, got {format_value(value)}"
+        f"zones must be 'auto' or a whole number of at least 1, got {format_value(value)}"
     )
 
 
 def _to_range_columns(value: object) -> dict[str, list[str]]:
     if not isinstance(value, Mapping) or not all(map(_is_column_pair, value.values())):
         raise InvalidArgumentError(
-            "rangeCols must be two columns by attribute, such as {'price': ('low', 'high')}, "
-            f"got {format_value(value)}"
+            "rangeCols must name two columns for each attribute, such as "
+            f"{{'price': ('low', 'high')}}, got {format_value(value)}"
         )
     return {str(name): [str(end) for end in ends] for name, ends in value.items()}
 
@@ -112,7 +112,7 @@ def _is_column_pair(ends: object) -> bool:
 def _to_vector_lengths(value: object) -> dict[str, int]:
     if not isinstance(value, Mapping) or not all(map(_is_vector_length, value.values())):
         raise InvalidArgumentError(
-            "vectors must be lengths by column, such as {'embedding': 384}, "
+            "vectors must give the length of each vector column, such as {'embedding': 384}, "
             f"got {format_value(value)}"
         )
     return {str(name): int(length) for name, length in value.items()}
@@ -122,12 +122,12 @@ def _to_max_derived(value: object) -> int:
     if _is_whole_number(value) and 0 <= value < 1 << 31:
         return int(value)
     raise InvalidArgumentError(
-        f"maxDerived must be a whole number of expressions from 0, got {format_value(value)}"
+        f"maxDerived must be a whole number of at least 0, got {format_value(value)}"
     )
 
 
 def _to_limits_json(value: object) -> dict[str, Any]:
-    """Return limits as JSON values, the form in which they are saved."""
+    """Return limits as JSON values, the form in which Spark ML saves them."""
     try:
         if isinstance(value, Mapping):
             value = PredicateLimits.from_dict(value)
@@ -160,7 +160,7 @@ class MatcherParams(Params):
     rangeCols: Param[dict[str, list[str]]] = Param(
         Params._dummy(),
         "rangeCols",
-        "the columns of the lower and the upper end, by attribute",
+        "for each attribute the columns of the lower and the upper end",
         _to_range_columns,
     )
     outputMode: Param[str] = Param(
@@ -185,12 +185,12 @@ class MatcherParams(Params):
         _choice_converter("handleInvalid", _HANDLE_INVALID),
     )
     vectors: Param[dict[str, int]] = Param(
-        Params._dummy(), "vectors", "the lengths of vector columns", _to_vector_lengths
+        Params._dummy(), "vectors", "the length of each vector column", _to_vector_lengths
     )
     maxDerived: Param[int] = Param(
         Params._dummy(),
         "maxDerived",
-        "the largest number of expressions that predicates compare",
+        "the largest number of expressions, besides columns, that predicates compare",
         _to_max_derived,
     )
     limits: Param[dict[str, Any]] = Param(
@@ -199,13 +199,13 @@ class MatcherParams(Params):
     validFromCol: Param[str] = Param(
         Params._dummy(),
         "validFromCol",
-        "the column with the start of validity",
+        "the column with the start of the validity interval",
         TypeConverters.toString,
     )
     validToCol: Param[str] = Param(
         Params._dummy(),
         "validToCol",
-        "the column with the end of validity",
+        "the column with the end of the validity interval",
         TypeConverters.toString,
     )
     eventTimeCol: Param[str] = Param(
@@ -258,7 +258,7 @@ class MatcherParams(Params):
         return self.getOrDefault(self.predicateCol)
 
     def getRangeCols(self) -> dict[str, list[str]]:
-        """Return the columns of the lower and the upper end, by attribute."""
+        """Return for each attribute the columns with the two ends of its interval."""
         return self.getOrDefault(self.rangeCols)
 
     def getOutputMode(self) -> str:
@@ -278,11 +278,11 @@ class MatcherParams(Params):
         return self.getOrDefault(self.handleInvalid)
 
     def getVectors(self) -> dict[str, int]:
-        """Return the lengths of vector columns."""
+        """Return the number of elements of each vector column."""
         return self.getOrDefault(self.vectors)
 
     def getMaxDerived(self) -> int:
-        """Return the largest number of derived attributes."""
+        """Return the largest number of expressions, besides columns, that predicates compare."""
         return self.getOrDefault(self.maxDerived)
 
     def getLimits(self) -> PredicateLimits:
@@ -290,11 +290,11 @@ class MatcherParams(Params):
         return self._predicate_limits()
 
     def getValidFromCol(self) -> str:
-        """Return the column with the start of validity."""
+        """Return the column with the start of the validity interval, which is included."""
         return self.getOrDefault(self.validFromCol)
 
     def getValidToCol(self) -> str:
-        """Return the column with the end of validity."""
+        """Return the column with the end of the validity interval, which is excluded."""
         return self.getOrDefault(self.validToCol)
 
     def getEventTimeCol(self) -> str:
@@ -302,7 +302,7 @@ class MatcherParams(Params):
         return self.getOrDefault(self.eventTimeCol)
 
     def getZones(self) -> str:
-        """Return the number of zones, or `auto`."""
+        """Return the number of zones as a text, or `auto`."""
         return self.getOrDefault(self.zones)
 
     def getReplication(self) -> str:
@@ -347,7 +347,10 @@ class MatcherParams(Params):
         return self.isDefined(self.validFromCol) or self.isDefined(self.validToCol)
 
     def _output_col_name(self) -> str:
-        """Return the column with matched ids: `outputCol`, or else `matches` or the name of ids."""
+        """Return the name of the column with matched ids.
+
+        By default it is `matches` for arrays, and the name of the id column for pairs.
+        """
         if (name := self._param_value(self.outputCol)) is not None:
             return str(name)
         return (

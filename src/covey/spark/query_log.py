@@ -1,4 +1,4 @@
-"""PySpark's query log: loggers that write the errors that PySpark raises a second time, as JSON."""
+"""PySpark's query log: PySpark raises an error of a query, and also logs it as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 @contextmanager
 def mute_query_log(*, all_threads: bool = False) -> Iterator[None]:
-    """Drop messages of the query log from this thread, or from all threads, in a `with` block."""
+    """Drop messages that this thread, or all threads, log about queries in a `with` block."""
     muted_thread = threading.get_ident()
 
     def is_logged(record: logging.LogRecord) -> bool:

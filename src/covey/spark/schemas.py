@@ -1,4 +1,4 @@
-"""Conversion of Spark schemas to spaces, and Spark columns of attributes."""
+"""Conversion of Spark schemas to spaces, and Spark columns that compute attributes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build_space(
     Args:
         schema: schema of the events.
         settings: settings of the session.
-        vector_lengths: lengths of the vector columns, by column name.
+        vector_lengths: number of elements of each vector column, by its name.
     """
     arrow = pa.schema(
         [(field.name, _to_arrow_or_binary(field.dataType)) for field in schema.fields]
@@ -49,11 +49,11 @@ def build_space(
 
 
 def to_attribute_type(data_type: DataType) -> Type:
-    """Return a Spark type as the type of an attribute.
+    """Convert a Spark type to the type of an attribute.
 
-    Texts that only Spark can compare get a type that is not an attribute. These are texts with a
-    collation other than the default, in which 'a' may equal 'A', and texts of a fixed length:
-    Spark pads literals with blanks before it compares them.
+    Texts that only Spark can compare get a type that no attribute can have. These are texts with a
+    collation other than the default, in which 'a' may equal 'A', and texts of a fixed length, for
+    which Spark pads literals with blanks before it compares them.
     """
     type_name = data_type.simpleString()
     if _COMPARED_BY_SPARK.search(type_name):
@@ -62,7 +62,10 @@ def to_attribute_type(data_type: DataType) -> Type:
 
 
 def to_column_type(field: StructField) -> Type:
-    """Return the type of a column as the type of an attribute, by its declared type if recorded."""
+    """Convert the type of a column to the type of an attribute.
+
+    If the metadata of the column records a declared type CHAR or VARCHAR, that type counts.
+    """
     type_name = field.metadata.get(_CHAR_OR_VARCHAR, "")
     if _COMPARED_BY_SPARK.search(type_name):
         return Type(type_name)
@@ -75,7 +78,7 @@ _COMPARED_BY_SPARK = re.compile(r"\bcollate\b|\bchar\(", re.IGNORECASE)
 
 
 def _to_arrow_or_binary(data_type: DataType) -> pa.DataType:
-    """Return the Arrow type of a Spark type, or binary (not an attribute) if there is none."""
+    """Return the Arrow type of a Spark type; if there is none, binary, which no attribute has."""
     try:
         return to_arrow_type(data_type, timezone="UTC")
     except Exception:

@@ -3,8 +3,8 @@
 Some settings change how a predicate is parsed. covey parses predicates like Spark with default
 settings, so these settings must have their defaults. Other settings change the values of
 expressions: they are recorded with the subscriptions, and a session that matches events must have
-the same values. `tests/spark/test_session_settings.py` finds the settings of both groups: it sets
-each of Spark's own settings to another value.
+the same values. `tests/spark/test_session_settings.py` checks that no setting is missing in the two
+groups: it sets each setting of Spark to another value.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ REQUIRED_SETTINGS = {
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
 }
-"""Settings that must have their default, by name."""
+"""Settings that must have this default value, by name."""
 
 RECORDED_SETTINGS = {
     "spark.sql.charAsVarchar": "false",
@@ -82,7 +82,7 @@ RECORDED_SETTINGS = {
     "spark.sql.variant.allowDuplicateKeys": "false",
     "spark.sql.variant.validateUnicodeInJsonParsing": "true",
 }
-"""Defaults of the settings that are recorded if they have another value, by name."""
+"""Settings that are recorded if their value is not this default, by name."""
 
 
 def read_session_settings(spark: SparkSession) -> SessionSettings:
@@ -116,12 +116,12 @@ def _read_settings(spark: SparkSession, zones: TimeZones | None) -> SessionSetti
 
 
 def with_time_zones(space: Space, spark: SparkSession) -> Space:
-    """Return a stored space with the time zones of the session's Java added to its settings."""
+    """Return a stored space whose settings also have the time zones of the session's Java."""
     return replace(space, settings=space.settings.with_time_zones(read_time_zones(spark)))
 
 
 def check_session_settings(space: Space, spark: SparkSession) -> None:
-    """Raise if predicates mean something else in this session than when they were parsed.
+    """Raise SchemaError if predicates mean something else in this session than when parsed.
 
     Raises:
         SchemaError: a session setting or Java's rules of the time zone differ from those of the

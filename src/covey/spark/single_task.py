@@ -1,4 +1,4 @@
-"""One function run in a single Spark task, for work that the driver must not do itself."""
+"""Run one function in a Spark task, for work that the driver must not do, such as a commit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["run_in_task"]
 
 
 def run_in_task(spark: SparkSession, work: Callable[[], JsonObject]) -> JsonObject:
-    """Return the result of a function that one of Spark's workers calls.
+    """Call a function in a Spark task, and return its result.
 
-    Spark calls it again after a failure, so that doing it twice must do no harm.
+    Spark may call the function again after a failure, so a repeated call must do no harm.
 
     Raises:
-        CoveyError: as the function raised it.
+        CoveyError: if the function raises it.
     """
     with reraise_worker_errors():
         task = _SingleTask(work)
@@ -34,7 +34,7 @@ def run_in_task(spark: SparkSession, work: Callable[[], JsonObject]) -> JsonObje
 
 @dataclass(frozen=True, slots=True)
 class _SingleTask:
-    """The function of a `mapInArrow` over one row: yields the result of the work as JSON."""
+    """Function of a `mapInArrow` over one row that calls `work`, and yields its result as JSON."""
 
     work: Callable[[], JsonObject]
 

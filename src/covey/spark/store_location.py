@@ -1,7 +1,7 @@
-"""Locations of model stores, in the forms that covey and Spark take.
+"""Locations of model stores, in the forms that covey and Spark accept.
 
-A path without a scheme means Spark's default file system to Spark, and the local one to covey. The
-functions here make locations that mean the same folder to both.
+Spark looks for a path without a scheme in its default file system, and covey in the local one. The
+functions of this module build locations that are the same folder for both.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Validity intervals: an interval of each subscription that must contain the time of an event.
+"""Validity intervals: a subscription matches only events whose time its interval contains.
 
-A subscription counts from `validFrom` (included) to `validTo` (excluded); null is an open end. The
-time of an event is read from a column that the user names, or is the time at which Spark matches.
-It is a separate attribute, which predicates cannot constrain.
+The interval begins at `validFrom` (included) and ends at `validTo` (excluded); null is an open end.
+The time of an event is read from a column that the user names, or is the time at which Spark
+matches. It is a separate attribute, which predicates cannot constrain.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ VALIDITY = "covey.lifetime"
 
 
 def with_validity(space: Space) -> Space:
-    """Return the space with the attribute `VALIDITY`, which validity intervals constrain."""
+    """Return the space with the further attribute `VALIDITY`."""
     return replace(space, columns=(*space.columns, Attribute(VALIDITY, TIMESTAMP)))
 
 
 def without_validity(space: Space) -> Space:
-    """Return the space without the attribute `VALIDITY`, in which predicates are parsed."""
+    """Return the space without the attribute `VALIDITY`; predicates are parsed in this space."""
     columns = tuple(column for column in space.columns if column.name != VALIDITY)
     return space if len(columns) == len(space.columns) else replace(space, columns=columns)
 
@@ -60,7 +60,7 @@ def select_attribute_or_time(space: Space, name: str, time_column: str | None) -
 
 
 def select_event_time(column: str | None) -> Column:
-    """Return the expression of an event's time: a column as timestamp, or else the current time."""
+    """Return the expression of an event's time: a column as timestamp, or by default now."""
     if column is None:
         return F.current_timestamp()
     return select_column(column).cast("timestamp")

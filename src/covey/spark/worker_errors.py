@@ -1,4 +1,4 @@
-"""Errors of Spark's workers, raised on the driver as what they are."""
+"""Errors of Spark's workers, raised again on the driver with their own type."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def reraise_worker_errors() -> Iterator[None]:
         if missing := re.search(r"ModuleNotFoundError: No module named '(\w+)", str(error)):
             raise CoveyError(
                 f"Spark's workers have no {missing[1]}: they run another Python than this one. Set "
-                f"PYSPARK_PYTHON={sys.executable} before Spark starts, or install covey in theirs"
+                f"PYSPARK_PYTHON={sys.executable} before Spark starts, or install covey in the "
+                "Python of the workers"
             ) from None
         raise

@@ -26,16 +26,16 @@ Rows = NDArray[np.int64]
 class Changes:
     """Batch of changes that makes one new version; each id occurs at most once in a batch.
 
-    If the store has an id already, its subscription is replaced. An id without a region is a
-    subscription that never matches.
+    If the store has an id already, its subscription is replaced. If no region belongs to an id,
+    the subscription never matches.
 
     Args:
         ids: ids to add or replace: an Arrow array, or any value that `pa.array` accepts.
         regions: the regions of all these subscriptions; None if there are none.
         subscription_rows: for each region the row in `ids` of its subscription.
-        removed_ids: ids to remove; an id that the store does not have is no error.
-        revisions: an int64 for each of `ids`, 0 for each if not given. The store keeps it with
-            the subscription and does not interpret it.
+        removed_ids: ids to remove; ids that the store does not have are ignored.
+        revisions: an int64 for each of `ids`; None for 0 everywhere. The store keeps the revision
+            of a subscription and does not interpret it.
 
     >>> import pyarrow as pa
     >>> from covey import parse
@@ -88,11 +88,18 @@ class Changes:
         return cls([], None, np.empty(0, np.int64), ids)
 
     def validate(self, space: Space, id_kind: IdKind) -> tuple[SubscriptionBatch | None, Ids]:
-        """Return the added subscriptions (None if there are none) and the removed ids.
+        """Check the changes, and return them as added subscriptions and removed ids.
+
+        Args:
+            space: the space of the store, which the regions must have as well.
+            id_kind: the type of the store's ids.
+
+        Returns:
+            The added subscriptions, or None if the batch adds none, and the removed ids.
 
         Raises:
             InvalidArgumentError: if an id occurs twice, or an argument has a wrong type or shape.
-            SchemaError: if the space of the regions differs from `space`.
+            SchemaError: if the columns or settings of the regions' space differ from `space`.
         """
         ids, removed = (
             Ids.from_values(self.ids, id_kind),
@@ -117,7 +124,10 @@ class Changes:
 
 
 def check_same_space(space: Space, expected: Space, holder: str) -> None:
-    """Raise SchemaError if the columns or settings of `space` and `expected` differ."""
+    """Raise SchemaError if the columns or settings of `space` and `expected` differ.
+
+    `holder` is the name of the object that has the expected space; it is used in the message.
+    """
     if space.columns != expected.columns or not space.settings.agrees_with(expected.settings):
         raise SchemaError(
             f"the space of the regions differs from the space of the {holder}: parse predicates "
@@ -128,14 +138,14 @@ def check_same_space(space: Space, expected: Space, holder: str) -> None:
 def check_subscription_rows(
     subscription_rows: NDArray[np.int64], region_count: int, id_count: int
 ) -> None:
-    """Raise InvalidArgumentError unless each region has the row number of one of the ids."""
+    """Raise InvalidArgumentError unless there is one row of an id for each region."""
     if (
         subscription_rows.shape != (region_count,)
         or not ((subscription_rows >= 0) & (subscription_rows < id_count)).all()
     ):
         raise InvalidArgumentError(
-            f"`subscription_rows` must have the row of one of {id_count} ids for each of "
-            f"{region_count} regions"
+            f"`subscription_rows` must have {region_count} row numbers, at least 0 and below "
+            f"{id_count}: for each region the row of its id"
         )
 
 

@@ -1,6 +1,6 @@
 """Ids of subscriptions: numbers or text, looked up by a 64-bit key.
 
-The key of a number is the number itself, the key of a text is a hash of the text. Where different
+The key of a number is the number itself, and the key of a text is a hash of the text. If different
 texts have the same key, the texts are compared. The subscriptions of a segment are in the order of
 their keys, so that an id is found by binary search and no lookup table is needed.
 
@@ -35,7 +35,7 @@ class IdKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """Array of ids with the key of each; `texts` is None if the ids are numbers.
+    """Array of ids: a 64-bit key for each id, and the texts, or None if the ids are numbers.
 
     >>> ids = Ids.from_values([30, 10, 20], IdKind.NUMBER)
     >>> ordered = ids.take(ids.argsort_by_key())
@@ -105,7 +105,7 @@ class Ids:
         return Ids(self.keys[rows], texts)
 
     def find_rows(self, query_ids: Ids) -> Rows:
-        """Return the row of each query id, or -1 if it is absent.
+        """Return the row in `self` of each query id, or -1 if `self` does not contain the id.
 
         The ids of `self` must be in the order of `argsort_by_key`.
         """
@@ -128,7 +128,11 @@ class Ids:
         return next((c["values"].as_py() for c in counts if c["counts"].as_py() > 1), None)
 
     def _are_same(self, rows: Rows, query_ids: Ids, query_rows: Rows) -> NDArray[np.bool_]:
-        """Return whether each stored id equals its query id; their keys are equal."""
+        """Return for each pair of ids with the same key whether the ids are equal.
+
+        Pair i consists of the id at `rows[i]` of `self` and the id at `query_rows[i]` of
+        `query_ids`.
+        """
         if self.texts is None or query_ids.texts is None:
             return np.ones(len(rows), np.bool_)
         stored_texts = self.texts.take(pa.array(rows))

@@ -37,8 +37,9 @@ _NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
 class SubscriptionMatches(MatchResult):
     """Pairs of an event row and the row of a subscription that matches it, each pair once.
 
-    `candidates` includes dead rows, and counts each region of a subscription. `forwarded_pairs` has
-    pairs of an event row and the number of a zone to which the event is forwarded, each pair once.
+    `candidates` is the number of pairs of an event and a region that the indexes proposed; regions
+    of dead subscriptions are counted as well. `forwarded_pairs` has pairs of an event row and the
+    number of a zone to which the event is forwarded, each pair once.
     """
 
     forwarded_pairs: Pairs
@@ -48,9 +49,8 @@ class SubscriptionMatches(MatchResult):
 class IdMatches:
     """Matches by id: event `event_rows[i]` matches the subscription with id `ids[i]`.
 
-    `candidates` and `forwarded_pairs` are those of `SubscriptionMatches`.
-
-    Iterating yields pairs of an event row and an id.
+    `candidates` and `forwarded_pairs` have the same meaning as in `SubscriptionMatches`. Iteration
+    yields pairs of an event row and an id.
     """
 
     event_rows: Rows
@@ -69,8 +69,8 @@ class IdMatches:
 class Snapshot:
     """Open version of a store. Any number of threads can query it at the same time.
 
-    Cost of a query: that of each segment, some nanoseconds per pair, and a sort of the pairs if any
-    subscription has several regions.
+    Cost of a query: one query of the index of each segment, some nanoseconds per pair, and a sort
+    of the pairs if any subscription has several regions.
     """
 
     manifest: Manifest
@@ -100,11 +100,12 @@ class Snapshot:
 
         Args:
             events: a batch of events in the space of the snapshot.
-            max_pairs: approximate limit of the number of pairs; None for no limit.
+            max_pairs: approximate limit of the number of pairs that one segment has with a portion
+                of the events; None for no limit. A batch of one event has no limit.
 
         Raises:
-            ResultTooLargeError: if there are more than about `max_pairs` pairs. Memory for the
-                pairs is not allocated then. Match fewer events at once.
+            ResultTooLargeError: if a segment has more pairs than about `max_pairs`. Memory for
+                these pairs is not allocated. Match fewer events at once.
         """
         gate_event_rows = {
             segment.gated_by: np.empty(0, np.int64)
@@ -115,10 +116,10 @@ class Snapshot:
         candidates, forwarded = 0, list[Pairs]()
 
         def query_segment_rows(segment: LiveSegment) -> Pairs:
-            """Match a segment; if it is gated, only with the events that its gate contains.
+            """Match a segment with all events, or a gated one with the events that pass its gate.
 
-            If the gate comes later among the segments, the gated segment is matched with all
-            events.
+            An event passes the gate if a region of the gate contains it. If the gate comes later
+            among the segments, the gated segment is matched with all events.
             """
             nonlocal candidates
             index = segment.subscriptions.index
@@ -160,19 +161,27 @@ class Snapshot:
 
     @check_arguments
     def find_covering(self, regions: Regions) -> Pairs:
-        """Return for each query region the subscriptions that have a region which covers it."""
+        """Return pairs of a query region and a subscription that has a region covering it.
+
+        Each pair occurs once. Query rows are rows of `regions`; stored rows are subscription rows.
+        """
         return self._query_segments(lambda part: part.subscriptions.index.find_covering(regions))
 
     @check_arguments
     def find_overlapping(self, regions: Regions) -> Pairs:
-        """Return for each query region the subscriptions that have a region which overlaps it."""
+        """Return pairs of a query region and a subscription that has a region overlapping it.
+
+        Each pair occurs once. Query rows are rows of `regions`; stored rows are subscription rows.
+        """
         return self._query_segments(lambda part: part.subscriptions.index.find_overlapping(regions))
 
     @check_arguments
     def find_covered(self, regions: Regions) -> Pairs:
-        """Return for each query region the subscriptions of which it covers every region.
+        """Return pairs of a query region and a subscription whose regions all lie within it.
 
-        Subscriptions without a region are not in the result.
+        The query region covers each region of the subscription. Subscriptions without a region are
+        not in the result. Each pair occurs once. Query rows are rows of `regions`; stored rows are
+        subscription rows.
         """
         segment_pairs = []
         for segment, first_row in zip(self.live_segments, self._first_rows.tolist(), strict=False):
@@ -203,7 +212,8 @@ class Snapshot:
 
         Args:
             attribute: name of a scalar attribute with keys of 64 bits.
-            before_key: a key as in `covey.space.keys`: for a timestamp microseconds since 1970.
+            before_key: a key of the attribute, as in `covey.space.keys`; for a timestamp, the
+                microseconds since 1970.
 
         Returns:
             Row numbers of subscriptions, ascending.
@@ -211,8 +221,8 @@ class Snapshot:
         Raises:
             SchemaError: if the attribute is unknown, or its keys are not integers of 64 bits.
 
-        Cost: that of `find_covered` with one region. For a million boxes in five attributes 10 to
-        20 ms if few have ended, 0.1 s for 100,000, 0.7 s for 900,000.
+        Cost: that of `find_covered` with one region. A million boxes in five attributes take 10 to
+        20 ms if few have ended, 0.1 s if 100,000 have, and 0.7 s if 900,000 have.
         """
         expired_region = region_expired_before(self.space, attribute, index(before_key))
         return np.sort(self.find_covered(expired_region).stored_rows)
@@ -251,10 +261,10 @@ class Snapshot:
 
     @check_arguments
     def take_revisions(self, rows: Rows) -> Rows:
-        """Return the revision that the subscription at each row was stored with.
+        """Return the revision with which the subscription at each row was stored.
 
-        The revision is 0 for a subscription that was stored without one, and for row -1, which
-        `find_rows` returns for an unknown id.
+        The revision is 0 for a subscription that was stored without a revision, and for row -1,
+        which `find_rows` returns for an unknown id.
 
         Cost: some nanoseconds per row and segment.
         """
@@ -279,7 +289,7 @@ class Snapshot:
 
     @check_arguments
     def take_regions(self, rows: Rows) -> tuple[Regions, Rows]:
-        """Return the regions of the subscriptions at `rows`, and an array of their origins.
+        """Return the regions of the subscriptions at `rows`, and which region belongs to which row.
 
         Returns:
             The regions, and for each region the position in `rows` of its subscription. The regions
@@ -299,11 +309,14 @@ class Snapshot:
 
     @property
     def _first_rows(self) -> Rows:
-        """First row of each segment, then the number of all rows."""
+        """First row of each segment, followed by the total number of rows, dead ones included."""
         return np.cumsum([0, *(len(segment.subscriptions) for segment in self.live_segments)])
 
     def _query_segments(self, query_segment: Callable[[LiveSegment], Pairs]) -> Pairs:
-        """Return the pairs of all segments, with live subscriptions instead of regions."""
+        """Query each segment, and return pairs of a query row and a live subscription, each once.
+
+        `query_segment` returns pairs of a query row and a region row of the segment.
+        """
         segments_with_first_rows = zip(self.live_segments, self._first_rows.tolist(), strict=False)
         pairs = concat_live_pairs(
             [
@@ -322,7 +335,10 @@ class Snapshot:
 
 
 def _forward_pairs(subscriptions: IndexedSubscriptions, matched_pairs: Pairs) -> Pairs:
-    """Return pairs of an event row and a zone to forward to, for all matches, dead ones too."""
+    """Return pairs of an event row and a zone to which the event is forwarded.
+
+    `matched_pairs` are pairs of an event row and a region row. Dead subscriptions forward as well.
+    """
     assert subscriptions.forward_to is not None
     value_rows, pair_rows = subscriptions.forward_to.flat_indices(
         subscriptions.to_subscription_rows(matched_pairs).astype(np.int64)
@@ -341,7 +357,7 @@ def _concat_forwarded_pairs(forwarded_pairs: Sequence[Pairs]) -> Pairs:
 
 
 def _count_distinct_pairs(pairs: Pairs) -> tuple[Pairs, Rows]:
-    """Return each distinct pair of sorted pairs once, and its number of occurrences."""
+    """Return each distinct pair once, and how often it occurs; the pairs must be sorted."""
     changes = (np.diff(pairs.query_rows) != 0) | (np.diff(pairs.stored_rows) != 0)
     starts = np.flatnonzero(np.r_[True, changes][: len(pairs)])
     counts = np.diff(np.r_[starts, len(pairs)])

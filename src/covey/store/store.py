@@ -52,10 +52,11 @@ __all__ = ["StagedSegment", "Store"]
 class StagedSegment:
     """Staged segment: a segment that was written and that no manifest names yet.
 
-    `Store.commit_staged`, `commit_zones`, `commit_gated` and `overwrite` make versions of staged
+    `Store.commit_staged`, `commit_zones`, `commit_gated` and `overwrite` make versions from staged
     segments. `file` is the SHA-256 of the file, `subscriptions` and `regions` are numbers of rows.
-    For a segment of one `zone`, `replicas` is the number of its subscriptions whose home zone is
-    another zone. If `is_home` is true, events of other zones are forwarded to the segment.
+    `zone` is the zone of the segment, or None; `replicas` is the number of its subscriptions whose
+    home zone is another zone. If `is_home` is true, events of other zones are forwarded to the
+    segment.
     """
 
     file: str
@@ -68,7 +69,7 @@ class StagedSegment:
 
     @property
     def entry(self) -> SegmentEntry:
-        """Entry of the segment for a manifest."""
+        """Entry that describes the segment in a manifest."""
         return SegmentEntry(
             self.file, self.size_bytes, self.regions, self.subscriptions, 0, None, self.zone,
             self.replicas, self.is_home,
@@ -79,12 +80,11 @@ class Store:
     """Versioned store of subscriptions on a local path or any file system that pyarrow can open.
 
     The first change takes the writer's lock; `close` or the end of the process releases it. The
-    lock works on local file systems only. On others, do not run two writers at the same time: a
-    second one is noticed only when both publish the same version. Any number of threads may use a
-    store at the same time.
+    lock works on local file systems only. On other file systems, do not run two writers at the same
+    time: a second writer is noticed only when both publish the same version. Any number of threads
+    may use a store at the same time.
 
-    Do not use a store for a set that is built once and not stored: use
-    `covey.index.SegmentIndex`.
+    If a set of subscriptions is built once and not stored, use `covey.index.SegmentIndex` instead.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -176,12 +176,13 @@ class Store:
 
     @check_arguments
     def snapshot(self, version: int | None = None) -> Snapshot:
-        """Open a version for reading: the newest, or the one with the given number.
+        """Open a version for reading: the newest version, or the version with this number.
 
         Raises:
             StoreError: if the version does not exist, or one of its files is damaged.
 
-        Cost: a listing, and a checksum of every file that no other snapshot of this store has open.
+        Cost: at most a listing of the versions, and a checksum of every file that no other snapshot
+        of this store has open.
         """
         newest = self._writer.newest_snapshot if version is None else None
         if newest is not None:
@@ -198,8 +199,9 @@ class Store:
     def zone_snapshot(self, version: int, zone: int, *, is_home: bool = False) -> Snapshot:
         """Open only the segments of a version that the events of one zone can match.
 
-        These are the segments of the zone, the broadcast segment and segments without a zone. With
-        `is_home`, open only the segment of the zone to which events of other zones are forwarded.
+        By default, these are the segments of the zone, the broadcast segment and segments without
+        a zone. If `is_home` is true, open only the segment of the zone to which events of other
+        zones are forwarded.
 
         Raises:
             StoreError: if the version does not exist, or one of its files is damaged.
@@ -227,9 +229,9 @@ class Store:
     def apply(self, changes: Changes, label: str | None = None) -> Manifest:
         """Commit the next version with these changes, which are durable when the method returns.
 
-        If the changes alter nothing, no version is made. Large merges are left to `merge`, which
-        must be called from time to time, or to a `BackgroundMerger`; otherwise the number of
-        segments grows, and queries become slower.
+        If the changes alter nothing, no version is made. This method does no large merges: call
+        `merge` from time to time, or use a `BackgroundMerger`. Otherwise the number of segments
+        grows, and queries become slower.
 
         Args:
             changes: a batch of changes.
@@ -243,9 +245,9 @@ class Store:
             SchemaError: if the regions have another space than the store.
             StoreError: if another writer has the store open, or a file cannot be read.
 
-        Cost: a binary search per change and segment, an index of at most
-        `TieredMergePolicy.min_level_regions` regions besides those of the batch, and on a local
-        file system five calls of fsync. Prefer few large batches to many small ones.
+        Cost: a binary search per change and segment; an index of the regions of the batch and of at
+        most `TieredMergePolicy.min_level_regions` regions of the last segment; on a local file
+        system, five calls of fsync. Prefer few large batches to many small ones.
         """
         return self._writer.apply(changes, label)
 
@@ -253,9 +255,9 @@ class Store:
     def stage(self, changes: Changes, base_version: int | None = None) -> StagedSegment | None:
         """Index added subscriptions and write their segment, without making a version.
 
-        Many processes can do this at the same time, as none needs the writer's lock.
-        `commit_staged` then commits all their segments; `vacuum` deletes segments that are never
-        committed. Removed ids are ignored.
+        Many processes can do this at the same time, because staging does not take the writer's
+        lock. `commit_staged` then commits all their segments; `vacuum` deletes segments that are
+        never committed. Removed ids are ignored.
 
         Args:
             changes: a batch of changes.
@@ -273,8 +275,7 @@ class Store:
     def restage_all(self) -> list[StagedSegment]:
         """Write the live rows of each segment of the newest version to a new staged segment.
 
-        The staged segments are for `commit_zones` or `overwrite`. Segments without live rows are
-        left out.
+        Pass the result to `commit_zones` or `overwrite`. Segments without live rows are left out.
 
         Cost: an index of every live subscription is built.
         """
@@ -286,7 +287,7 @@ class Store:
 
     @check_arguments
     def open_staged(self, staged: StagedSegment) -> LiveSegment:
-        """Open a staged segment."""
+        """Open a staged segment, with all rows live."""
         return self._opener.open_segment(staged.file, staged.size_bytes)
 
     @check_arguments
@@ -302,7 +303,7 @@ class Store:
 
         Args:
             zone: the zone number, or `EVERYWHERE` for the broadcast segment.
-            batch: the subscriptions, with a mask of those that are replicas.
+            batch: the subscriptions; its `replica_mask` says which of them are replicas.
             forward_to: for each id of `batch` the zones to which matching events are forwarded.
             is_home: whether events of other zones are forwarded to this segment.
         """
@@ -312,7 +313,7 @@ class Store:
 
     @check_arguments
     def discard_staged(self, staged: Iterable[StagedSegment]) -> None:
-        """Delete staged segments that no manifest names and that will not be committed."""
+        """Delete the files of staged segments, which no manifest may name, now or later."""
         for segment in staged:
             self._writer.content_store.delete(segment.file)
 
@@ -327,19 +328,20 @@ class Store:
     ) -> Manifest:
         """Commit a version with the subscriptions of all staged segments, as one new segment.
 
-        If a version has the label already, it is returned and no version is made, so that an
-        attempt can be repeated safely. After the commit, the staged segments are deleted.
+        If a version has the label already, its manifest is returned and no version is made, so that
+        an attempt can be repeated safely. After the commit, the staged segments are deleted.
 
         Args:
             staged: segments with the subscriptions to add or replace.
-            staged_removals: segments whose ids are removed. No id may occur in two of all staged
-                segments.
+            staged_removals: segments whose ids are removed. No id may occur in two segments of
+                `staged` and `staged_removals`.
             label: a text by which the version can be found.
-            base_version: the version that the changes are applied to; None for the newest. In both
-                cases the result is the newest version.
+            base_version: the version to which the changes are applied; None for the newest. The
+                new version is the newest one in both cases.
 
         Returns:
-            The manifest of the new version, or of the version that has the label.
+            The manifest of the new version, of the version that has the label, or of the base
+            version if the changes alter nothing.
 
         Cost: a merge of the staged segments; see `merge`.
         """
@@ -365,12 +367,12 @@ class Store:
 
     @check_arguments
     def overwrite(self, staged: Sequence[StagedSegment], label: str | None = None) -> Manifest:
-        """Commit a version that consists of the staged segments and of nothing else.
+        """Commit a version that consists only of the staged segments.
 
-        Use it when the whole set is available, so that removed ids need not be determined. Earlier
-        versions do not change. No id may occur in two segments. The segments are merged later, by
-        `merge` or a `BackgroundMerger`. If a version has the label already, it is returned and no
-        version is made.
+        Use this method if all subscriptions are available; removed ids then need not be determined.
+        Earlier versions do not change. No id may occur in two segments. The segments are merged
+        later, by `merge` or a `BackgroundMerger`. If a version has the label already, its manifest
+        is returned and no version is made.
 
         Cost: a checksum of every segment.
         """
@@ -387,16 +389,16 @@ class Store:
         label: str,
         base_version: int,
     ) -> Manifest:
-        """Commit a version that consists of segments staged for zones, and of nothing else.
+        """Commit a version that consists only of segments staged for zones.
 
-        The segments must have every subscription of the version, each in all zones in which it is
-        stored. Later changes belong to no zone at first, so that they are matched with every event;
-        large merges spread them over the zones. If a version has the label already, it is returned
-        and no version is made.
+        The segments must contain each subscription of the version in every zone in which it must be
+        stored. Later changes belong to no zone at first, so they are matched with every event;
+        large merges spread them over the zones. If a version has the label already, its manifest is
+        returned and no version is made.
 
         Args:
             zone_map: the zones of the version.
-            staged: segments from `stage_zone_segment`, or without a zone.
+            staged: segments from `stage_zone_segment`, and segments without a zone.
             space: the space of the version, with the derived attributes of all segments.
             label: a text by which the version can be found.
             base_version: the version from which the type of ids is taken.
@@ -416,13 +418,14 @@ class Store:
         label: str,
         base_version: int,
     ) -> Manifest:
-        """Commit the zones of a rebalance, of which only the changed ones were staged.
+        """Commit a version with the zones of a rebalance; only changed zones are staged again.
 
         Segments of unchanged zones are reused under their new zone numbers. If a version has the
-        label already, it is returned and no version is made.
+        label already, its manifest is returned and no version is made.
 
         Args:
-            rebalance_plan: the new zone map, and for each zone the zones that it was made from.
+            rebalance_plan: the new zone map, and for each new zone the old zones from which it is
+                made.
             staged: the segments of the changed zones.
             label: a text by which the version can be found.
             base_version: the version that was rebalanced; it must be the newest.
@@ -468,12 +471,13 @@ class Store:
     def commit_gated(
         self, gate: StagedSegment, gated: StagedSegment, label: str, base_version: int
     ) -> Manifest:
-        """Commit a version of two staged segments, of which `gate` gates `gated`.
+        """Commit a version of two staged segments: a gate, and a segment that it gates.
 
         The gated segment is matched only with events that a region of the gate contains. So every
         event that matches the gated segment must be in a region of the gate. Together the segments
         must have all subscriptions of `base_version`. Later changes and merges work as in any other
-        version. If a version has the label already, it is returned and no version is made.
+        version. If a version has the label already, its manifest is returned and no version is
+        made.
 
         Raises:
             StoreError: if the segments do not have as many subscriptions as `base_version`.
@@ -492,9 +496,10 @@ class Store:
         a `BackgroundMerger` to merge in another process.
 
         Returns:
-            The manifest of the version in which the merge is done.
+            The manifest of the version that has the merged segment, or None.
 
-        Cost: the merged index is built. From time to time that is an index of the whole store.
+        Cost: an index of the merged regions is built; from time to time these are all regions of
+        the store.
         """
         merge = self._writer.claim_merge()
         if merge is None:
@@ -508,10 +513,10 @@ class Store:
     def expire_before(self, attribute: str, before_key: int) -> None:
         """Let later merges drop regions that end before a key of a scalar attribute.
 
-        Use it for validity intervals that are over, so that no future event can match. A
-        subscription is dropped with its last region. A subscription that has no region in the first
-        place stays, and so does a region that admits null. The regions are missing in the version
-        that the merge makes; earlier versions still have them.
+        Use this method for validity intervals that are over, so that no future event can match. A
+        subscription is dropped with its last region. A subscription that was stored without a
+        region stays, and so does a region that admits null. The version that the merge makes lacks
+        the dropped regions; earlier versions still have them.
 
         The horizon applies to merges that begin after this call, by this store or its
         `BackgroundMerger`, until another key is set for the attribute. It is not stored: set it
@@ -521,8 +526,8 @@ class Store:
 
         Args:
             attribute: name of a scalar attribute of the store's space, with keys of 64 bits.
-            before_key: a key as in `covey.space.keys`: for a timestamp microseconds since 1970, for
-                a date days since 1970.
+            before_key: a key of the attribute, as in `covey.space.keys`; for a timestamp, the
+                microseconds since 1970, and for a date, the days since 1970.
 
         Raises:
             SchemaError: if the attribute is unknown, or its keys are not integers of 64 bits.
@@ -536,7 +541,7 @@ class Store:
     def lease(self, version: int, seconds: float) -> Lease:
         """Return a lease that keeps a version from `vacuum` for the given time.
 
-        Use it for a version that will be opened later.
+        Take a lease for a version that will be opened later.
 
         Raises:
             StoreError: if the version does not exist.
@@ -557,10 +562,11 @@ class Store:
         The newest version and versions under a lease are never deleted.
 
         Args:
-            retain_seconds: versions that were the newest within this time are not deleted.
-            grace_seconds: files that no version names are not deleted before this age, because a
-                merge may be about to name them. Use 0 only if nothing else uses the store
-                meanwhile.
+            retain_seconds: a version is not deleted if it was the newest at any moment of the last
+                `retain_seconds` seconds.
+            grace_seconds: a file that no version names is not deleted before it has this age,
+                because it may be a staged segment or the result of a merge that is not committed
+                yet. Use 0 only if nothing else uses the store meanwhile.
             keep_versions: more versions that are not deleted; unknown numbers are ignored.
 
         Returns:
@@ -568,10 +574,11 @@ class Store:
 
         Raises:
             InvalidArgumentError: if a time is negative.
-            StoreError: if another writer has the store open, or a remaining version is damaged; in
-                the latter case nothing is deleted.
+            StoreError: if another writer has the store open, or a remaining version is damaged. In
+                the second case no version and no file of a version is deleted.
 
-        Cost: a listing of all files; each remaining version is read once.
+        Cost: a listing of all files, and a read of each remaining manifest that this object has not
+        read in an earlier vacuum.
         """
         in_use = self._writer.files_in_use()
         return vacuum(
@@ -603,7 +610,7 @@ class Store:
         return None if label is None else find_labelled_manifest(self._backend, label)
 
     def _open_all_staged(self, staged: Sequence[StagedSegment]) -> list[LiveSegment]:
-        """Open staged segments."""
+        """Open staged segments, with all rows live."""
         return [self.open_staged(segment) for segment in staged]
 
     def close(self) -> None:

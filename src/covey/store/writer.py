@@ -1,7 +1,7 @@
-"""The writer of a store, which makes its versions one after another.
+"""The writer of a store: it makes the versions of the store, one after another.
 
-It holds the writer's lock, a snapshot of the newest version, and the names of the segment files
-that are being merged.
+The writer holds the writer's lock, a snapshot of the newest version, and the names of the segment
+files that are being merged.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ _MIN_MAPPED_BYTES = 1 << 24  # smaller new segments are not mapped, as they are 
 
 
 class Writer:
-    """Writer of versions for any number of threads; it takes the lock with its first version."""
+    """Writer of versions, for any number of threads.
+
+    The writer takes the writer's lock when it makes its first version, and holds it until `close`.
+    """
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class Writer:
     def newest_snapshot(self) -> Snapshot | None:
         """Snapshot of the newest version without replicas; None if this writer has not opened it.
 
-        It is the newest version because this writer holds the lock.
+        No newer version exists, because a store has only one writer at a time.
         """
         newest = self._newest_snapshot
         return (
@@ -97,8 +100,9 @@ class Writer:
     ) -> Manifest:
         """Commit a version with `added` and without `removed_ids`, and return its manifest.
 
-        No id is in both. The changes are applied to `base_version`, or if that is None to the
-        newest version. If they alter nothing, the manifest of that version is returned.
+        No id may be in both. The changes are applied to `base_version`, or to the newest version if
+        `base_version` is None. If the changes alter nothing, no version is made, and the manifest
+        of the version to which they were applied is returned.
         """
         with self._lock_newest_snapshot() as base:
             if base_version is not None and base_version != base.manifest.version:
@@ -138,7 +142,10 @@ class Writer:
             self._horizons = {**self._horizons, attribute: before_key}
 
     def claim_merge(self) -> MergeOperation | None:
-        """Claim the next merge of segments that are not claimed yet; None if there is none."""
+        """Choose the next merge, and claim its segments; return None if no merge is due.
+
+        Segments that another merge has claimed are not chosen.
+        """
         with self._lock_newest_snapshot() as newest:
             unclaimed = [
                 segment
@@ -171,7 +178,10 @@ class Writer:
     def finish_merge(
         self, operation: MergeOperation, merged_segments: Sequence[MergedSegment]
     ) -> Manifest:
-        """Commit a merge to the newest version, whose changes since the claim are preserved."""
+        """Commit a finished merge, and return the manifest of the new version.
+
+        Changes that were committed since the merge was claimed are preserved.
+        """
         opened_segments = [
             replace(self._opener.open_segment(merged.file, merged.size_bytes), zone=merged.zone)
             for merged in merged_segments
@@ -225,7 +235,7 @@ class Writer:
             return set(self._merging_files)
 
     def close(self) -> None:
-        """Release the lock."""
+        """Release the writer's lock, if it is held."""
         with self._commit_lock:
             self._newest_snapshot = None
             if self._writer_lock is not None:
@@ -237,7 +247,8 @@ class Writer:
     ) -> ZoneMap | None:
         """Return the zone map if the segments must be spread over zones, and None otherwise.
 
-        They are spread if they belong to no zone and are large together.
+        They are spread if they belong to no zone and their live regions together are enough for
+        level 2 of the merge policy or a higher one.
         """
         if zone is not None or manifest.zone_map_file is None:
             return None
@@ -250,7 +261,10 @@ class Writer:
 
     @contextmanager
     def _lock_newest_snapshot(self) -> Iterator[Snapshot]:
-        """Yield the newest version, while no other thread or process can make the next one."""
+        """Yield a snapshot of the newest version, with its replicas live.
+
+        Until the context ends, no other thread or process can make the next version.
+        """
         with self._commit_lock:
             self._acquire_lock()
             if self._newest_snapshot is None:
@@ -259,7 +273,7 @@ class Writer:
             yield self._newest_snapshot
 
     def _acquire_lock(self) -> None:
-        """Take the writer's lock if the store is on a local file system and it is not held yet."""
+        """Take the writer's lock, unless it is held already or the file system is not local."""
         path = self._backend.local_path("writer.lock")
         if self._writer_lock is None and path is not None:
             self._writer_lock = WriterLock(path)
@@ -271,9 +285,11 @@ class Writer:
         label: str | None = None,
         base_manifest: Manifest | None = None,
     ) -> Manifest:
-        """Publish the next version, of these segments and one with the new subscriptions.
+        """Publish the next version, and return its manifest.
 
-        Space, type of ids and zone map are those of `base_manifest` (None: the newest version).
+        The version consists of `segments` and, if `new_subscriptions` is not None, a new segment.
+        The space, the type of ids and the zone map are those of `base_manifest`, or of the newest
+        version if `base_manifest` is None.
         """
         assert self._newest_snapshot is not None
         newest_manifest, files = self._newest_snapshot.manifest, []
@@ -316,9 +332,8 @@ class Writer:
             self._backend.put_if_absent(manifest_name(manifest.version), manifest.to_bytes())
             self._newest_snapshot = Snapshot(manifest, tuple(segments))
         except BaseException:
-            self._newest_snapshot = (
-                None  # the manifest may or may not be there: the next change reads the newest
-            )
+            # It is unknown whether the manifest was published: the next change reads the newest.
+            self._newest_snapshot = None
             raise
         return manifest
 
@@ -331,9 +346,10 @@ def apply_changes_to_segments(
 ) -> tuple[list[LiveSegment], SubscriptionBatch | None]:
     """Return the remaining segments with new tombstones, and the content of a new segment.
 
-    The content is None if nothing is added. While the last segment is small and belongs to no zone,
-    it is rewritten together with the added subscriptions, so that not every batch adds a segment.
-    Segments that do not change are the same objects as before.
+    The content is None if nothing is added. The last segment is rewritten together with the added
+    subscriptions if it is small (see `TieredMergePolicy.should_rewrite_last`) and belongs to no
+    zone, so that not every batch adds a segment. Segments without live rows are left out unless
+    they must not be merged. Segments that do not change are the same objects as before.
 
     Cost: a binary search per id and segment, and a copy of the tombstones of each changed segment.
     """

@@ -2,19 +2,21 @@
 
 `covey stream CONFIG.toml` runs one Structured Streaming query from the event topics to a sink.
 Before a micro-batch has any effect, the driver reads the control topic to its end, commits the
-changes as a version of the store and records the batch decision: this batch, these events, this
-version. Workers wait for the decision and match with its version, so a batch that is run again
-produces the same rows. Guarantees are in docs/reference/guarantees.md, decisions in
-docs/explanation/decisions/0006-stream.md.
+changes as a version of the store, and records the batch decision: the number of the batch, the
+offsets of its events, and the version. Workers wait for the decision and match with its version, so
+a batch that is run again produces the same rows. Guarantees are in docs/reference/guarantees.md,
+decisions in docs/explanation/decisions/0006-stream.md.
 
 Modules, in the order in which a stream uses them:
 
 - `config`: the TOML configuration, one dataclass per section.
+- `schema_check`: refuse a wrong schema of events before Spark starts.
 - `spark_defaults`: Spark settings of a stream that the user can override.
 - `worker_daemon`: process from which Spark forks its Python workers, with modules preloaded.
 - `warm_up`: one small match in the daemon, so that workers inherit the loaded kernels.
 - `kafka_cluster`: covey's own Kafka clients, topic configuration and offset bounds.
-- `startup`: open the store and resume from the control topic, or rebuild the store from it.
+- `topics`: check the topics before Spark starts, and read the starting offsets.
+- `startup`: open the store, and resume from the control topic or rebuild the store from it.
 - `zones`: divide the subscriptions of a stream into zones.
 - `control`: sub-package; the control topic: messages, reader, translation to store changes.
 - `pipeline`: `Pipeline`, which runs the query and restarts it after a failure.
@@ -24,7 +26,7 @@ Modules, in the order in which a stream uses them:
 - `retry`: retry policy of the query: backoff and deadlines.
 - `maintenance`: background thread: control topic between batches, vacuum, status file.
 - `replay`: decide a range of past events again, without sending notifications.
-- `explain`: explain why a subscription was, or was not, notified of an event.
+- `explain`: explain why a subscription was notified of an event, or why not.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Configuration of a stream: one dataclass per section of its TOML file."""
+"""Configuration of a stream: a dataclass for each section of its TOML file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from covey._argument_checks import check_arguments, check_local_path
 from covey.errors import InvalidArgumentError, SchemaError
 from covey.space import PredicateLimits
+from covey.stream.schema_check import check_event_schema, list_schema_columns
 
 __all__ = [
     "DeadLettersConfig",
@@ -33,10 +34,10 @@ class KafkaConfig:
     """Section `[kafka]`: addresses of the Kafka servers, and options of the clients.
 
     Args:
-        servers: addresses, as `host:port,host:port`.
-        options: options of all clients.
-        spark_options: further options of Spark's readers and writers.
-        client_options: further options of covey's own clients, which are librdkafka's.
+        servers: addresses, such as `host:port,host:port`.
+        options: options of all Kafka clients.
+        spark_options: further options, for Spark's readers and writers only.
+        client_options: further options, for covey's own clients only, which use librdkafka.
     """
 
     servers: str
@@ -51,23 +52,25 @@ class EventsConfig:
 
     Args:
         topics: topics of events, at least one.
-        schema: a schema of Spark, as `symbol STRING, price DOUBLE`; with Avro the Avro schema of a
-            record, in JSON.
+        schema: for JSON a schema of Spark, such as `symbol STRING, price DOUBLE`; for Avro the Avro
+            schema of a record, as JSON.
         format: `json` or `avro`.
         id_column: column with a unique id of each event; by default the event ref is the id.
-        starting_offsets: where the first start begins: `latest` or `earliest`.
-        vectors: for each column of vectors their dimension.
-        max_events_per_batch: the largest number of events of a batch; by default it is chosen at
+        starting_offsets: where the first start begins, which must be chosen: `earliest` for every
+            event that Kafka still has, `latest` for events from the start of the process on. Later
+            starts continue where the last one ended.
+        vectors: number of elements of each column of vectors.
+        max_events_per_batch: the largest number of events of a batch; by default it is computed at
             each start from the measured cost of an event.
-        trigger_interval_ms: a batch begins this long after the previous one began, and not before
-            the previous one has ended.
+        trigger_interval_ms: shortest time from the start of a batch to the start of the next one,
+            which never starts before the first one has ended.
     """
 
     topics: list[str]
     schema: str
     format: str = "json"
     id_column: str | None = None
-    starting_offsets: str = "latest"
+    starting_offsets: str | None = None
     vectors: dict[str, int] = field(default_factory=dict)
     max_events_per_batch: int | None = None
     trigger_interval_ms: int = 0
@@ -79,12 +82,12 @@ class SubscriptionsConfig:
 
     Args:
         topic: the control topic.
-        clock_skew_ms: the largest difference between the clocks of Kafka servers; a predicate
-            counts this much earlier than its message was appended.
+        clock_skew_ms: the largest difference between the clocks of Kafka servers; a predicate is
+            valid from this many milliseconds before its message was appended.
         max_derived: the largest number of different expressions, besides columns, that all
             predicates together may compare.
-        zones: number of zones; with more than one, a worker holds the subscriptions of one zone,
-            and events are shuffled to the worker of their zone.
+        zones: number of zones; with more than one, a task needs the subscriptions of one zone
+            only, and events are shuffled to the tasks of their zones.
     """
 
     topic: str
@@ -99,10 +102,12 @@ class NotificationsConfig:
 
     Args:
         sink: `kafka`, `delta` or `foreach`.
-        topic: topic of the rows that are notifications.
+        topic: topic of notifications; for sinks other than `kafka`, the value in the column
+            `topic`.
         include: columns of the event that are added to a notification.
-        path: path of the table, for `delta`.
-        function: function that is called with each batch, as `module:name`, for `foreach`.
+        path: path of the table, for the sink `delta`.
+        function: function that is called with each batch, written `module:name`, for the sink
+            `foreach`.
     """
 
     sink: str = "kafka"
@@ -114,7 +119,7 @@ class NotificationsConfig:
 
 @dataclass(frozen=True, slots=True)
 class DeadLettersConfig:
-    """Section `[dead_letters]`: the topic for events and changes that cannot be read."""
+    """Section `[dead_letters]`: the topic of messages about unreadable events and changes."""
 
     topic: str
 
@@ -126,8 +131,9 @@ class StateConfig:
     Args:
         path: folder of the store, the checkpoint, the decision log and the status file.
         retention_s: seconds for which past versions and batch decisions are kept.
-        max_event_delay_s: how many seconds later than other events an event may become readable;
-            a region is dropped once it ended this long before the oldest event of a batch.
+        max_event_delay_s: largest time, in seconds, by which an event may become readable later
+            than events that were appended after it. A region is dropped if its validity ended this
+            long before the oldest event of a batch.
     """
 
     path: str
@@ -141,6 +147,8 @@ class SparkConfig:
 
     Args:
         master: Spark's master URL.
+        packages: Maven coordinates that Spark downloads when it starts; the short names `kafka`,
+            `avro` and `delta` stand for those of the running Spark.
         jars: path or pattern of the jar files to load.
         conf: further settings of Spark.
     """
@@ -148,11 +156,12 @@ class SparkConfig:
     master: str = "local[*]"
     jars: str | None = None
     conf: dict[str, str] = field(default_factory=dict)
+    packages: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsConfig:
-    """Section `[metrics]`: address of the Prometheus endpoint, which a port switches on."""
+    """Section `[metrics]`: address of the Prometheus endpoint; without a port there is none."""
 
     port: int | None = None
     host: str = "127.0.0.1"
@@ -200,7 +209,7 @@ class StreamConfig:
     @classmethod
     @check_arguments
     def from_toml(cls, text: str) -> StreamConfig:
-        """Parse the configuration from TOML text; relative paths in it stay as they are.
+        """Parse the configuration from TOML text; relative paths are not changed.
 
         Raises:
             InvalidArgumentError: the text is not TOML, or a setting in it is wrong.
@@ -274,19 +283,19 @@ def _convert_value(type_hint: Any, value: Any, setting: str) -> Any:
         if isinstance(value, dict) and all(isinstance(v, str | int) for v in value.values()):
             return {key: _to_option_text(option) for key, option in value.items()}
         raise InvalidArgumentError(
-            f'{setting} must be a table, as {{ "key" = "value" }}, got {value!r}'
+            f'{setting} must be a table such as {{ "key" = "value" }}, got {value!r}'
         )
     if type_hint == dict[str, int]:
         if isinstance(value, dict) and all(type(number) is int for number in value.values()):
             return value
         raise InvalidArgumentError(
-            f'{setting} must be a table of whole numbers, as {{ "key" = 3 }}, got {value!r}'
+            f'{setting} must be a table of whole numbers such as {{ "key" = 3 }}, got {value!r}'
         )
     if type_hint in (list[str], tuple[str, ...]):
         if isinstance(value, list) and all(isinstance(text, str) and text for text in value):
             return value if type_hint == list[str] else tuple(value)
         raise InvalidArgumentError(
-            f'{setting} must be a list of non-empty strings, as ["name"], got {value!r}'
+            f'{setting} must be a list of non-empty strings such as ["name"], got {value!r}'
         )
     if type(value) is not types[0]:
         expected = {str: "a string", bool: "true or false"}.get(types[0], "a whole number")
@@ -297,16 +306,23 @@ def _convert_value(type_hint: Any, value: Any, setting: str) -> Any:
 
 
 def _to_option_text(value: str | int) -> str:
-    """Return an option of Kafka or Spark as a string; booleans become `true` and `false`."""
+    """Return an option of Kafka or Spark as a string; Booleans become `true` or `false`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _check_values(config: StreamConfig) -> None:
     """Raise InvalidArgumentError if a value is out of range or settings contradict each other."""
     _check_choice("[events] format", config.events.format, ("json", "avro"))
+    if config.events.starting_offsets is None:
+        raise InvalidArgumentError(
+            '[events] lacks starting_offsets: write starting_offsets = "earliest" to match every '
+            'event that Kafka still has, or "latest" for events from the first start on'
+        )
     _check_choice(
         "[events] starting_offsets", config.events.starting_offsets, ("latest", "earliest")
     )
+    check_event_schema(config.events.schema, config.events.format)
+    _check_column_names(config)
     _check_choice("[notifications] sink", config.notifications.sink, ("kafka", "delta", "foreach"))
     for sink, setting in (("delta", "path"), ("foreach", "function")):
         if config.notifications.sink == sink and not getattr(config.notifications, setting):
@@ -340,6 +356,21 @@ def _check_values(config: StreamConfig) -> None:
         raise InvalidArgumentError(
             f"topics must be different, got {', '.join(topics)}: give each use its own topic"
         )
+
+
+def _check_column_names(config: StreamConfig) -> None:
+    """Refuse settings that name a column which the schema of events does not have."""
+    columns = list_schema_columns(config.events.schema, config.events.format)
+    known = {name.lower() for name in columns}
+    if (id_column := config.events.id_column) is not None and id_column.lower() not in known:
+        raise InvalidArgumentError(
+            f"[events] id_column is {id_column!r}, but the schema has {', '.join(columns)}"
+        )
+    for name in config.notifications.include:
+        if name.lower() not in known:
+            raise InvalidArgumentError(
+                f"[notifications] include names {name!r}, but events have {', '.join(columns)}"
+            )
 
 
 def _check_choice(setting: str, value: str, choices: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
-"""Explanation of a past decision: why a subscription was, or was not, notified of an event.
+"""Explanation of a past decision: why a subscription was notified of an event, or why not.
 
-The version, the regions and the validity intervals are those of the batch that contained the event;
-later changes do not matter.
+The version that decided the event's batch supplies the regions and validity intervals; later
+changes have no effect.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PredicateOutcome:
     Args:
         from_ms: start of the validity interval, in milliseconds since 1970; None if it is open.
         to_ms: end of the validity interval, exclusive; None if it is open.
-        is_in_effect: whether the validity interval contains the time of the event.
+        is_in_effect: whether the validity interval contains the append time of the event.
         explanation: the predicate, evaluated on the event condition by condition.
     """
 
@@ -51,7 +51,7 @@ class PredicateOutcome:
 
 @dataclass(frozen=True, slots=True)
 class DecisionExplanation:
-    """Decision on one event for one subscription, with the reasons; `str` formats it as text.
+    """Decision on one event for one subscription, with the reasons; `str` returns it as text.
 
     Args:
         event_ref: address of the event, `topic-partition-offset`.
@@ -170,9 +170,9 @@ def _load_event(
     """Read one event from Kafka and compute its attributes.
 
     Returns:
-        A dictionary with `at`, the append time in milliseconds since 1970; `problem`, the reason
-        why the event cannot be decoded, or None; and `values`, the values of columns and derived
-        attributes by name.
+        A dictionary with three keys. `at` is the append time in milliseconds since 1970. `problem`
+        is the reason why the event cannot be decoded, or None. `values` has the values of columns
+        and derived attributes by name.
     """
     decoder = EventDecoder.from_config(config.events)
     decoded = replay_range.read_events(spark, config).withColumn(DECODED, decoder.decoded_value)
@@ -204,7 +204,7 @@ def _load_event(
 def _explain_regions(
     regions: Regions, appended_ms: int, values: dict[str, Any]
 ) -> list[PredicateOutcome]:
-    """Return the outcome of each region as a predicate; revision markers are left out."""
+    """Return the outcome of each region, rendered as a predicate; revision markers are left out."""
     outcomes = []
     for row in range(len(regions)):
         validity = regions.gather_constraints(regions.space[VALIDITY], np.array([row]))
@@ -228,7 +228,7 @@ def _explain_regions(
 
 
 def _to_utc(value: Any) -> Any:
-    """Return a timestamp that Spark collected, in UTC; other values stay as they are.
+    """Convert a timestamp that Spark collected to UTC; other values are returned unchanged.
 
     Spark returns timestamps without a time zone, in the local time of this machine.
     """

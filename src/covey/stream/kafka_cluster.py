@@ -18,12 +18,12 @@ from covey.stream.config import KafkaConfig
 __all__ = ["KafkaCluster", "read_offset_bounds", "read_partition_bounds"]
 
 _TIMEOUT_S = 30.0
-_ADMIN_TIMEOUT_S = 15.0  # for single requests at the start, when a person may be waiting
+_ADMIN_TIMEOUT_S = 15.0  # for requests at the start of a stream, when a person may be waiting
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaCluster:
-    """One Kafka cluster, as seen by Spark's clients and by covey's own."""
+    """Kafka cluster of a stream: options of Spark's clients, and covey's own clients."""
 
     config: KafkaConfig
 
@@ -56,7 +56,7 @@ class KafkaCluster:
         )
 
     def create_producer(self) -> Producer:
-        """Create an idempotent producer whose messages all replicas acknowledge."""
+        """Create an idempotent producer; a message counts as sent when all replicas have it."""
         return Producer({**self._client_config, "acks": "all", "enable.idempotence": True})
 
     def list_partitions(self, topic: str) -> list[int]:
@@ -72,7 +72,11 @@ class KafkaCluster:
             return sorted(metadata.topics[topic].partitions)
 
     def read_topic_config(self, topic: str) -> Mapping[str, str]:
-        """Return the configuration of a topic, as names with values."""
+        """Return the configuration of a topic: the value of each option by its name.
+
+        Raises:
+            StreamError: Kafka cannot be reached, or reports an error.
+        """
         resource = ConfigResource(ResourceType.TOPIC, topic)
         with reraise_kafka_errors(f"topic {topic!r} at {self.config.servers}"):
             admin = AdminClient(self._client_config)  # must live until the answer has arrived
@@ -106,7 +110,7 @@ def read_partition_bounds(consumer: Consumer, topic: str, partition: int) -> tup
 
 
 def read_offset_bounds(cluster: KafkaCluster, topic: str) -> tuple[dict[int, int], dict[int, int]]:
-    """Return the first offset of each partition of a topic, and the offset after the last one."""
+    """Return two offsets by partition: of the first message, and after the last committed one."""
     partitions, consumer = cluster.list_partitions(topic), cluster.create_consumer()
     try:
         bounds = {p: read_partition_bounds(consumer, topic, p) for p in partitions}
@@ -117,7 +121,7 @@ def read_offset_bounds(cluster: KafkaCluster, topic: str) -> tuple[dict[int, int
 
 @contextmanager
 def reraise_kafka_errors(subject: str) -> Iterator[None]:
-    """Re-raise an error of Kafka's client as a StreamError that begins with a subject."""
+    """Re-raise an error of Kafka's client as a StreamError whose message begins with `subject`."""
     try:
         yield
     except KafkaException as error:

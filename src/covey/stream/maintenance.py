@@ -1,8 +1,8 @@
 """Maintenance of a stream in a background thread.
 
-The thread reads the control topic between batches, so that the next batch has little to read;
-removes subscriptions that have ended; deletes versions and decisions beyond the retention; and
-reports that the stream is alive.
+The thread reads the control topic between batches, so that the next batch has little to read. It
+removes expired subscriptions, deletes versions and decisions beyond the retention, and updates the
+status file, which shows that the stream is alive.
 """
 
 from __future__ import annotations
@@ -23,20 +23,19 @@ __all__ = ["CONTROL_POSITION_FILE", "MaintenanceThread"]
 _log = logging.getLogger(__name__)
 
 CONTROL_POSITION_FILE = "control.json"
-"""Name of the file in the state folder with the last position in the control topic, and its time.
-"""
+"""Name of the file in the state folder with the position in the control topic, and its time."""
 
 _SYNC_INTERVAL_S, _REPORT_INTERVAL_S, _SAVE_INTERVAL_S, _VACUUM_INTERVAL_S = 0.5, 5.0, 15.0, 60.0
-_WARNING_INTERVAL_S = 30.0  # while Kafka cannot be reached, the tasks fail every second
+_WARNING_INTERVAL_S = 30.0  # a warning for every failure would be one per second without Kafka
 
 
 class MaintenanceThread:
     """Thread that runs the maintenance tasks until `close`; failures are logged and retried.
 
     Args:
-        subscriptions: the subscriptions to keep in step with the control topic and to vacuum.
+        subscriptions: the subscriptions to sync with the control topic and to vacuum.
         state: section `[state]` of the configuration.
-        report_status: function that is called every few seconds, with or without batches.
+        report_status: function that is called every few seconds, even if no batch runs.
     """
 
     def __init__(

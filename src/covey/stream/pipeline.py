@@ -1,13 +1,14 @@
-"""Pipeline: a Spark query from the event topics to a sink, whose batches are decided one by one.
+"""Pipeline: a Spark query from the event topics to a sink; each batch has a recorded decision.
 
 For each batch Spark first records the offsets of its events. The driver then records the batch
 decision with an existing or a new version. Workers decode the events, wait for the decision and
-match, and Spark writes all resulting rows at once. The process may be killed at any of these
-points: the batch is then run again with the same events and the same version.
+match, and Spark writes the output rows. If the process is killed at any point, the next run repeats
+the batch with the same events and, if it was decided, with the same version.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -39,6 +40,7 @@ from covey.stream.metrics.batch_metrics import build_batch_metrics, list_complet
 from covey.stream.metrics.status import StatusReporter, read_status
 from covey.stream.retry import RetryPolicy, summarize_error
 from covey.stream.startup import locate_store, open_subscriptions
+from covey.stream.topics import TopicOffsets, check_topics, read_starting_offsets
 from covey.stream.zones import build_partitioner
 
 __all__ = ["Pipeline"]
@@ -64,19 +66,25 @@ class Pipeline:
         StreamError: a topic does not exist, or Kafka cannot be reached.
     """
 
-    def __init__(self, spark: SparkSession, config: StreamConfig) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        config: StreamConfig,
+        *,
+        starting_offsets: tuple[TopicOffsets, str] | None = None,
+    ) -> None:
         self._spark, self._config = spark, config
+        self._starting_offsets, self._offsets_origin = starting_offsets or ({}, "")
+        self._is_ready = False
         self._sink = build_sink(config)
         self._match_query = MatchQuery.from_config(config)
         self._required_attributes = RequiredAttributes()
         self._store_location = locate_store(config)
         self._counts = CountsAccumulator(spark.sparkContext)
         self._cluster = KafkaCluster(config.kafka)
-        for topic in config.events.topics:
-            self._cluster.check_append_time(topic)
-        if config.notifications.sink == "kafka":
-            self._cluster.list_partitions(config.notifications.topic)
-        self._cluster.list_partitions(config.dead_letters.topic)
+        if not self._offsets_origin:
+            check_topics(config)
+            self._starting_offsets, self._offsets_origin = read_starting_offsets(config)
         self._checkpoint = Checkpoint(open_storage(f"{config.state.path}/{CHECKPOINT_FOLDER}"))
         folder = open_storage(config.state.path).local_path("")
         self._status = StatusReporter(folder, config.metrics)
@@ -94,7 +102,8 @@ class Pipeline:
         A failed query is started again, with backoff.
 
         Raises:
-            StreamError: no batch has completed until the deadline of `RetryPolicy`.
+            StreamError: the query failed, and no batch completed before the deadline of
+                `RetryPolicy`.
             StoreError: another pipeline has the lock of the state folder.
         """
         lock = self._acquire_lock()
@@ -137,14 +146,15 @@ class Pipeline:
     def _run_query(self, subscriptions: LiveSubscriptions) -> None:
         """Run a query until it fails, `stop` is called, or a version requires further attributes.
 
-        The attributes that workers receive are fixed when a query is planned, so a version that
-        requires others needs a new query.
+        The attributes that workers receive are fixed when a query is planned. So a version that
+        requires further attributes needs a new query.
         """
         self._required_attributes = self._required_attributes.with_attributes_of(
             subscriptions.store.snapshot()
         )
         events = self._read_events(self._choose_max_events(subscriptions))
         query = self._start_query(self._build_rows(events, subscriptions.store))
+        self._report_ready(subscriptions)
         decider = BatchDecider(
             subscriptions, self._checkpoint, self._required_attributes, self._pending_batches
         )
@@ -171,10 +181,18 @@ class Pipeline:
             self._spark.readStream.format("kafka")
             .options(**self._cluster.reader_options)
             .option("subscribe", ",".join(config.events.topics))
-            .option("startingOffsets", config.events.starting_offsets)
+            .option("startingOffsets", json.dumps(self._starting_offsets))
             .option("maxOffsetsPerTrigger", max_events)
             .load()
         )
+
+    def _report_ready(self, subscriptions: LiveSubscriptions) -> None:
+        """Log once that events are matched from now on, and the first offsets of them."""
+        if not self._is_ready:
+            self._is_ready = True
+            count = subscriptions.store.snapshot().manifest.subscriptions
+            position = {"starting_offsets": self._starting_offsets, "from": self._offsets_origin}
+            _log.info("ready", extra={**position, "subscriptions": count})
 
     def _build_rows(self, events: DataFrame, store: Store) -> DataFrame:
         newest = store.snapshot()
@@ -198,7 +216,7 @@ class Pipeline:
         ).start()
 
     def _await_batch(self, query: StreamingQuery, batch: int | None) -> None:
-        """Wait until Spark has committed a decided batch, at most 60 seconds."""
+        """Wait until Spark has committed a decided batch, the query ends, or 60 s have passed."""
         deadline_s = time.monotonic() + _SHUTDOWN_TIMEOUT_S
         while batch is not None and not self._checkpoint.is_committed(batch):
             if time.monotonic() > deadline_s or not query.isActive:
@@ -206,7 +224,7 @@ class Pipeline:
             time.sleep(0.02)
 
     def _report_batches(self, query: StreamingQuery, subscriptions: LiveSubscriptions) -> None:
-        """Report the metrics of batches completed since the last call, and move the horizon."""
+        """Report the batches completed since the last call, and move the horizon of expiry."""
         for completed in list_completed_batches(query, self._last_reported_batch):
             self._last_reported_batch = completed.batch
             if completed.oldest_event_ms is not None:
@@ -230,8 +248,8 @@ class Pipeline:
     def _choose_max_events(self, subscriptions: LiveSubscriptions) -> int:
         """Return the largest number of events of a batch.
 
-        It is the configured number, or follows from the cost of an event, which is taken from the
-        status file of an earlier run or measured with a probe.
+        By default it is computed from the cost of an event, which is taken from the status file of
+        an earlier run, or measured with a probe.
         """
         config = self._config
         if config.events.max_events_per_batch is not None:
@@ -253,7 +271,7 @@ class Pipeline:
         return max_events
 
     def _preopen_store(self) -> None:
-        """Start Spark's workers and open the store in them, which takes seconds."""
+        """Start Spark's workers and open the store in them, so that the first batch is faster."""
         # Best effort: the first batch reports the same error.
         with suppress(PySparkException, Py4JError):
             tasks = self._spark.sparkContext.defaultParallelism

@@ -1,6 +1,7 @@
 """Replay: decide a past range of events again, without sending notifications.
 
-The events are decided by the version that decided them originally, or by any version of the store.
+The events are matched with the version that decided them in the stream, or with any other version
+of the store.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class ReplayRange:
 
         Args:
             config: configuration of the stream.
-            start_offsets: first offsets; other partitions are not part of the range.
-            end_offsets: end offsets, exclusive; by default, and for partitions that are missing
-                here, the current end of the topic.
+            start_offsets: first offsets; partitions that are missing are not part of the range.
+            end_offsets: end offsets, exclusive. For missing partitions, and for None, the range
+                ends at the current end of the topic.
 
         Raises:
             InvalidArgumentError: a topic is not an event topic, or a partition does not exist.
@@ -69,7 +70,7 @@ class ReplayRange:
                 if offset < starts[int(partition)]:
                     raise StreamError(
                         f"partition {partition} of {topic!r} begins at {starts[int(partition)]}: "
-                        f"Kafka has deleted its events from {offset} to there"
+                        f"Kafka has deleted the events from {offset} to before that offset"
                     )
                 stop = stops[int(partition)]
                 requested_end = (
@@ -81,7 +82,7 @@ class ReplayRange:
     def build_notifications(
         self, spark: SparkSession, config: StreamConfig, snapshot: Snapshot
     ) -> DataFrame:
-        """Return the rows that a version produces for the events: `topic`, `key` and `value`."""
+        """Return the output rows of a version for the events: `topic`, `key` and `value`."""
         version = FixedVersion.from_snapshot(locate_store(config), snapshot)
         required_attributes = RequiredAttributes().with_attributes_of(snapshot)
         return MatchQuery.from_config(config).build_rows(
@@ -106,7 +107,7 @@ class ReplayRange:
         """Split the range into sub-ranges, each with the version that decided it.
 
         If several batches contained an event, because a query was started with a new checkpoint,
-        the last batch counts.
+        the version of the last batch is used.
 
         Raises:
             StreamError: the range is empty, or no batch decision contains some of its events.
@@ -139,8 +140,8 @@ def _take_decided(
 ) -> ReplayRange | None:
     """Remove events of a batch from the remaining ranges, and return the events as a range.
 
-    One call takes events from at most one range per partition. Call the function repeatedly until
-    it returns None: then the batch contains no remaining event.
+    One call takes events from at most one range per partition. Call the function until it returns
+    None, which means that the batch contains no remaining event.
     """
     first: dict[str, dict[str, int]] = {}
     end: dict[str, dict[str, int]] = {}

@@ -20,11 +20,11 @@ _LOST_EVENTS_TEXT, _REASON_PREFIX = (
 
 
 class RetryPolicy:
-    """Delays after failures in a row, and the deadline; every completed batch resets both.
+    """Delays after failures in a row, and the deadlines; a completed batch resets both.
 
     Args:
-        checkpoint_path: folder that a user would delete in order to skip deleted events; it is
-            named in the error message.
+        checkpoint_path: folder that the user must delete to skip events that were deleted from
+            Kafka; the error message names it.
         last_batch: number of the last completed batch.
     """
 
@@ -75,7 +75,7 @@ def summarize_error(error: Exception) -> str:
 
 
 def _find_lost_events(message: str) -> str | None:
-    """Return Spark's reason if its message says that events were deleted from Kafka, else None.
+    """Return Spark's reason if a message is about events deleted from Kafka, otherwise None.
 
     >>> reason = "Reason: Could not read [6, 7)"
     >>> message = f"… Some data may have been lost because …\\n{reason}\\nwith …"

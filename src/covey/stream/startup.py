@@ -45,20 +45,21 @@ _log = logging.getLogger(__name__)
 
 _MERGE_POLICY = TieredMergePolicy(
     min_level_regions=2048
-)  # bounds the segment that every batch rewrites and every worker opens
+)  # limits the size of the segment that every batch rewrites and every worker opens
 
 
 def open_subscriptions(
     spark: SparkSession, config: StreamConfig, cluster: KafkaCluster, decoder: EventDecoder
 ) -> LiveSubscriptions:
-    """Open the stream's store; rebuild it or divide it into zones again if that is necessary.
+    """Open the stream's store; if necessary, rebuild it or divide it into zones again.
 
     Returns:
         The subscriptions, ready to read the control topic from the position of the store.
 
     Raises:
         InvalidArgumentError: the messages of the control topic have timestamps of producers.
-        SchemaError: schema, session settings or limits differ from those of the store.
+        SchemaError: the schema of events, session settings or limits differ from those of the
+            store.
     """
     topic = config.subscriptions.topic
     cluster.check_append_time(topic)
@@ -118,7 +119,7 @@ def locate_store(config: StreamConfig) -> str:
 
 
 def _load_control_position(config: StreamConfig, store: Store) -> tuple[Mapping[int, int], int]:
-    """Return the position in the control topic that the store contains, and when it was read.
+    """Return the position in the control topic up to which the store is synced, and the time.
 
     Returns:
         The next offset of each partition, and the time at which the topic was last read to its
@@ -167,8 +168,8 @@ def _check_space(stored_space: Space, configured_space: Space, location: str) ->
     ):
         raise SchemaError(
             "the schema of events or a Spark setting differs from that of the store at "
-            f"{location}, so stored predicates would change their meaning. Restore it, or start "
-            "with a new state folder"
+            f"{location}, so stored predicates would change their meaning. Restore the schema or "
+            "the setting, or start with a new state folder"
         )
     if (stored_space.limits, stored_space.max_derived) != (
         configured_space.limits,
@@ -176,6 +177,6 @@ def _check_space(stored_space: Space, configured_space: Space, location: str) ->
     ):
         raise SchemaError(
             f"[limits] or max_derived differ from those of the store at {location}: "
-            f"{stored_space.limits}, max_derived={stored_space.max_derived}. Restore them, "
+            f"{stored_space.limits}, max_derived={stored_space.max_derived}. Restore these values, "
             "or start with a new state folder"
         )

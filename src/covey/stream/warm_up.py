@@ -1,7 +1,7 @@
 """Warm-up: one small match in the worker daemon, so that forked workers inherit loaded kernels.
 
-A match uses dozens of kernels, and to load one takes about ten milliseconds. The daemon loads them
-once for all workers.
+A match uses dozens of kernels, and loading one takes about ten milliseconds. The daemon loads all
+kernels once, and the workers that are forked from it inherit them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Process from which Spark forks its Python workers, set as `spark.python.daemon.module`.
 
-The daemon loads the modules and kernels that every worker needs, once. Otherwise all workers would
-load them at the same time, which takes seconds. The loaded objects are frozen, because Spark's
-workers collect garbage after each task, and traversing them would take longer than a small batch.
+The daemon loads once the modules and kernels that all workers need. Otherwise every worker would
+load them itself, which takes seconds. The loaded objects are excluded from garbage collection:
+Spark's workers collect garbage after each task, and to traverse these objects takes longer than a
+small batch.
 """
 
 from __future__ import annotations

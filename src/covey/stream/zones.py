@@ -1,7 +1,8 @@
-"""Zones of a stream: divide its subscriptions, by a sample of the events on Kafka.
+"""Zones of a stream: its subscriptions are divided so that zones have equal work.
 
-Zones are made when the store is rebuilt or the number of zones changes. Later changes are first
-stored outside the zones, and large merges distribute them over the zones.
+The work of a zone is estimated from a sample of the events on Kafka. Zones are made when the store
+is rebuilt or the number of zones changes. Changed subscriptions are first stored outside the zones;
+later, large merges distribute them over the zones.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = ["StreamZoneLoader", "build_partitioner", "read_requested_zones"]
 
 @dataclass(frozen=True, slots=True)
 class StreamZoneLoader:
-    """Loader that divides staged segments into the configured number of zones.
+    """Loader that spreads the subscriptions of staged segments over the configured zones.
 
     Args:
         spark: session in which zones are built.
@@ -51,7 +52,7 @@ class StreamZoneLoader:
     location: str
 
     def publish(self, staged_segments: Sequence[StagedSegment], label: str) -> Manifest:
-        """Commit a version that contains exactly the staged segments, divided into zones."""
+        """Commit a version with exactly the subscriptions of staged segments, spread over zones."""
         profile = profile_staged(self.location, self.store.space, staged_segments)
         first_events = read_first_events(self.spark, self.cluster, self.config.events.topics).limit(
             ZONE_SAMPLE_SIZE
@@ -77,7 +78,7 @@ class StreamZoneLoader:
 
 
 def read_requested_zones(store: Store) -> int:
-    """Return the number of zones that was requested for the newest version of a store."""
+    """Return the number of zones that was requested for the newest version; 1 if it has none."""
     zone_map = store.zone_map(store.versions[-1])
     return 1 if zone_map is None else zone_map.requested_zones
 

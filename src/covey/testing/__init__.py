@@ -1,23 +1,23 @@
-"""Oracles, contract tests and random cases, with which users can test their own index.
+"""Oracles, contract tests and random cases, with which users can also test their own index.
 
-Names are imported on first use, because their modules depend on hypothesis, Spark or Kafka.
+Names are imported on first use, because some modules need hypothesis, Spark or a client of Kafka.
 Hypothesis strategies have plain names such as `regions`; import them from
 `covey.testing.strategies`.
 
-Random cases draw from few values, so that predicates do match events. A seed, or hypothesis,
-determines a whole case.
+Random cases draw from few values, so that predicates often match events. All choices of a case
+follow from a seed, or from hypothesis.
 
 In the order in which data passes through them:
 
-    random_values     values of events: limits of types, and few others, so that values repeat
-    random_literals   literals for predicates, in all notations that Spark accepts
+    random_values     values of events: limits of types and a few other values, so that values
+    repeat random_literals   literals for predicates, in all notations that Spark accepts
     random_cases      random spaces, events and predicates, from one `random.Random`
     invalid_texts     texts that are not predicates: noise, and slightly damaged predicates
     strategies        hypothesis strategies for spaces, events, regions and predicates
     index_contract    `IndexContract`: the test class that every index must pass
     range_tree        a layered range tree in plain Python, as a reference for an index
     spark_oracle      comparison of covey's matches with Spark's `where`
-    store_faults      killed writers and flipped bytes, with a check of the store's answers
+    store_faults      kill writers and change bytes of a store, and check its answers
     kafka_server      `KafkaServer`: a Kafka server that tests start, kill and restart
 """
 

@@ -1,6 +1,6 @@
 """Contract test of indexes: on random cases, the answers must equal those of `BruteForceIndex`.
 
-The module needs hypothesis, and pytest to collect the tests, which covey itself does not.
+The module needs hypothesis, and pytest to collect the tests; covey itself needs neither.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class IndexCase:
 
 @st.composite
 def index_cases(draw: DrawFn) -> IndexCase:
-    """Draw a case; its query regions are other regions, some stored ones, and events as points."""
+    """Draw a case; query regions are new regions, some stored regions, and events as points."""
     space = draw(spaces())
     stored, query_events = draw(regions(space, max_regions=8)), draw(events(space))
     other = draw(regions(space))
@@ -44,7 +44,8 @@ def index_cases(draw: DrawFn) -> IndexCase:
 
 
 # Subclasses share these test methods. A saved example may fail for one subclass and pass for
-# another, against which hypothesis has a health check; each subclass runs the example itself.
+# another. Hypothesis warns of that with a health check, which is not needed: each subclass runs the
+# example itself.
 _contract_settings = settings(
     deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow]
 )
@@ -53,9 +54,9 @@ _contract_settings = settings(
 class IndexContract:
     """Tests that every index must pass: subclass it, define `build`, and let pytest collect it.
 
-    The hypothesis profile sets the number of cases. It must be loaded before this module is
-    imported, as a `conftest.py` or `pytest --hypothesis-profile` does. If parameters select
-    between algorithms of an index, write a subclass for each algorithm.
+    The hypothesis profile sets the number of cases. Load the profile before this module is
+    imported: in a `conftest.py`, or with `pytest --hypothesis-profile`. If an index has several
+    algorithms, write a subclass for each of them.
 
     >>> from covey.index import BruteForceIndex
     >>> class TestMyIndex(IndexContract):
@@ -73,14 +74,14 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_match(self, case: IndexCase) -> None:
-        """Check that each event gets exactly the stored regions that contain it."""
+        """Check that `match` returns for each event exactly the stored regions that contain it."""
         answer = self.build(case.stored_regions).match(case.query_events)
         _assert_same_pairs(answer, BruteForceIndex(case.stored_regions).match(case.query_events))
 
     @_contract_settings
     @given(index_cases())
     def test_find_covering(self, case: IndexCase) -> None:
-        """Check that each region gets exactly the stored regions that cover it."""
+        """Check that `find_covering` returns for each region the stored ones that cover it."""
         answer = self.build(case.stored_regions).find_covering(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_covering(case.query_regions)
@@ -89,7 +90,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases(), st.integers(0, 3))
     def test_find_covering_with_limit(self, case: IndexCase, limit: int) -> None:
-        """Check that with a limit, each region gets all its covers or `limit` of them."""
+        """Check that `find_covering` returns all covers of a region, but at most `limit`."""
         answer = self.build(case.stored_regions).find_covering(case.query_regions, limit=limit)
         all_covers = BruteForceIndex(case.stored_regions).find_covering(case.query_regions)
         _assert_sorted_and_unique(answer)
@@ -103,7 +104,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_find_covered(self, case: IndexCase) -> None:
-        """Check that each region gets exactly the stored regions that it covers."""
+        """Check that `find_covered` returns for each region the stored ones that it covers."""
         answer = self.build(case.stored_regions).find_covered(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_covered(case.query_regions)
@@ -112,7 +113,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_find_overlapping(self, case: IndexCase) -> None:
-        """Check that each region gets exactly the stored regions that share an event with it."""
+        """Check that `find_overlapping` returns for each region the stored ones that overlap it."""
         answer = self.build(case.stored_regions).find_overlapping(case.query_regions)
         _assert_same_pairs(
             answer, BruteForceIndex(case.stored_regions).find_overlapping(case.query_regions)
@@ -121,7 +122,7 @@ class IndexContract:
     @_contract_settings
     @given(index_cases())
     def test_empty_batches(self, case: IndexCase) -> None:
-        """Check that an empty batch of queries gets no pairs."""
+        """Check that all queries return no pairs for an empty batch."""
         _assert_no_answers(
             self.build(case.stored_regions),
             _select_none(case.query_regions),

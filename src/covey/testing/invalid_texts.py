@@ -1,4 +1,4 @@
-"""Invalid predicate texts to test the parser with, from noise to slightly damaged predicates."""
+"""Invalid predicate texts for tests of the parser, from noise to slightly damaged predicates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CONTROL_CHARACTERS = ["\0", "\n", "\t", "\u2028", '"']
 
 
 def malformed_predicates(space: Space) -> st.SearchStrategy[str]:
-    """Return the strategy of random characters, random words, and damaged predicates.
+    """Return a strategy that draws random characters, random words, and damaged predicates.
 
     A few of these texts are valid predicates by chance.
     """
@@ -40,7 +40,7 @@ def malformed_predicates(space: Space) -> st.SearchStrategy[str]:
 
 
 def _damage_predicate(seed: int, space: Space) -> str:
-    """Return a random predicate with a few pieces deleted, doubled, reversed or inserted."""
+    """Return a random predicate with one to four pieces deleted, doubled, reversed or inserted."""
     rng = random.Random(seed)
     text = random_predicate(rng, space, depth=rng.choice([0, 1, 2]))
     for _ in range(rng.choice([1, 1, 2, 4])):

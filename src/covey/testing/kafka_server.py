@@ -1,7 +1,8 @@
 """Private Kafka server on loopback that tests and benchmarks start, kill and restart.
 
-It runs from a folder of jars: `make kafka` downloads them to `.kafka`. Its data is in a folder that
-the caller names, so that a server that was killed restarts with everything that it acknowledged.
+It runs from a folder of jars, which `make kafka` downloads to `.kafka`. The caller names the folder
+of its data. A server that was killed can be restarted with this folder, and then has all messages
+that it had acknowledged.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from confluent_kafka.cimpl import NewTopic
 
 __all__ = ["KafkaServer"]
 
-_TIMEOUT_S = 180.0  # for the start, which is slow on a busy machine
+_TIMEOUT_S = 180.0  # for a start, which is slow on a busy machine, and for the creation of a topic
 _CLUSTER_ID = "covey-tests-cluster-00"  # Kafka requires 22 characters
 
 
 @dataclass(slots=True)
 class KafkaServer:
-    """Single Kafka server in KRaft mode, broker and controller in one process.
+    """Single Kafka server in KRaft mode: one process is both server and controller.
 
     Args:
         jars_folder: folder with the jars of Kafka.
-        data_folder: folder of configuration, data and log; it is created on the first start.
+        data_folder: folder of configuration, data and log; the first start creates it.
         port: port for clients on 127.0.0.1.
         controller_port: port of the controller on 127.0.0.1.
         java_options: options of the Java process.
 
-    As a context manager it is started on entry and killed on exit.
+    A `with` block starts the server on entry, and kills it on exit.
 
     >>> KafkaServer(Path("jars"), Path("data"), 19092, 19093).address
     '127.0.0.1:19092'
@@ -55,7 +56,11 @@ class KafkaServer:
     ) -> KafkaServer:
         """Return a server on ports that are free now; the caller starts it.
 
-        With `is_short_lived`, Java compiles less, so that the server starts sooner.
+        Args:
+            jars_folder: folder with the jars of Kafka.
+            data_folder: folder of configuration, data and log.
+            is_short_lived: whether the server is only needed for a short time. Java then compiles
+                less, so that the server starts sooner.
         """
         port, controller_port = _find_free_ports()
         quick_start = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") if is_short_lived else ()
@@ -63,7 +68,7 @@ class KafkaServer:
 
     @property
     def address(self) -> str:
-        """Host and port for clients, as in `bootstrap.servers`."""
+        """Host and port for clients, in the form of the option `bootstrap.servers`."""
         return f"127.0.0.1:{self.port}"
 
     @property
@@ -85,7 +90,7 @@ class KafkaServer:
     def start(self) -> None:
         """Start the server and wait until it answers.
 
-        The first start formats the data folder; a later one continues with the data in it.
+        The first start formats the data folder; later starts continue with its data.
 
         Raises:
             FileNotFoundError: the jars are missing.
@@ -114,7 +119,7 @@ class KafkaServer:
         self._wait_until_ready()
 
     def kill(self) -> None:
-        """Kill the server with SIGKILL, so that everything that it has not written is lost."""
+        """Kill the server with SIGKILL: data in its memory that it has not written is lost."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()
@@ -126,7 +131,7 @@ class KafkaServer:
         Args:
             topic: name of the topic.
             partitions: number of partitions.
-            topic_config: Kafka's options of topics, with `_` instead of dots.
+            topic_config: Kafka's options of topics, in whose names `_` replaces the dots.
         """
         options = {name.replace("_", "."): value for name, value in topic_config.items()}
         new = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=options)

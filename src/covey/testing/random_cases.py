@@ -1,6 +1,6 @@
-"""Random predicates and events over every type, drawn from the same few values so that they match.
+"""Random predicates and events with every type, which often match because they share few values.
 
-One `random.Random` supplies all choices, so that a seed (or hypothesis) determines the whole case.
+One `random.Random` makes all choices, so a case can be repeated with its seed, or by hypothesis.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["random_events", "random_predicate", "random_space"]
 
 
 def random_space(settings: SessionSettings, vector_length: int = 3) -> Space:
-    """Return a space with a column of every type, and with vectors of this length."""
+    """Return a space with columns of all types; vectors have `vector_length` elements."""
     columns: dict[str, pa.DataType] = {
         "i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(),
         "f32": pa.float32(), "f64": pa.float64(), "d5": pa.decimal128(5, 0),
@@ -45,7 +45,7 @@ def random_events(rng: random.Random, space: Space, count: int) -> pa.Table:
 
 
 def random_predicate(rng: random.Random, space: Space, *, depth: int = 3) -> str:
-    """Return a random predicate with `depth` levels of `AND`, `OR` and `NOT` at most.
+    """Return a random predicate with at most `depth` levels of `AND`, `OR` and `NOT`.
 
     Spark accepts nearly all of these predicates.
     """
@@ -104,7 +104,7 @@ def _random_scalar_condition(rng: random.Random, attribute: Attribute) -> str:
         return f"{name} {between} {random_literal(rng, type_)} AND {random_literal(rng, type_)}"
     if roll < 0.85 or not type_.is_text:
         make = rng.choice(literal_writers(type_)) if rng.random() < 0.8 else None
-        # For a decimal, NOT IN with eight doubles would exceed the largest number of regions.
+        # For a decimal, NOT IN with eight doubles has more regions than a predicate may have.
         max_length = 4 if type_.name == "decimal" else 8
         values = [
             make(rng, type_) if make else random_literal(rng, type_)
@@ -172,7 +172,7 @@ def _random_vector_condition(rng: random.Random, attribute: Attribute) -> str:
     return f"vector_cosine_similarity({centre}, {attribute.name}) {op} {bound}"
 
 
-# The columns that a condition reads, and a function that writes the condition.
+# For each condition the columns that it reads, and a function that returns its text.
 _DERIVED_CONDITIONS: Sequence[tuple[str, Callable[[random.Random], str]]] = [
     ("name", lambda rng: f"lower(name) {rng.choice(['=', '<', '>='])} {random_text(rng)}"),
     ("name", lambda rng: f"length(name) {rng.choice(['=', '<', '>='])} {rng.randrange(4)}"),

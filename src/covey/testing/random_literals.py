@@ -13,14 +13,14 @@ __all__ = ["literal_writers", "random_literal", "random_text"]
 
 
 def random_literal(rng: random.Random, type_: Type) -> str:
-    """Return a random literal that can be compared with an attribute of this type."""
+    """Return a random literal, as SQL text, that can be compared with an attribute of a type."""
     return rng.choice(literal_writers(type_))(rng, type_)
 
 
 def literal_writers(type_: Type) -> list[Callable[[random.Random, Type], str]]:
-    """Return functions that each write a random literal for a type in one notation.
+    """Return functions that each return a random literal for a type, in one notation.
 
-    A notation that occurs more than once is more likely to be drawn.
+    A function may be in the list twice, so that its notation is drawn more often.
     """
     if type_.is_numeric:
         return [
@@ -166,5 +166,5 @@ def _ntz_literal(rng: random.Random, type_: Type) -> str:
 
 
 def random_text(rng: random.Random) -> str:
-    """Return a random text that events may hold, quoted as a literal."""
+    """Return one of the texts that random events have, quoted as a literal."""
     return quote_string(rng.choice(TEXTS))

@@ -1,6 +1,6 @@
-"""Values of random events: limits of each type and their neighbours, and few others.
+"""Values of random events: the limits of each type, their neighbours, and a few other values.
 
-Values are few so that predicates with the same values match them.
+There are few different values, so that random predicates, which use the same values, match events.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ TIMES = [
 
 
 def random_value(rng: random.Random, type_: Type) -> object:
-    """Return a random non-null value of this type; tags may contain null elements."""
+    """Return a random value of a type, which is not null; lists of tags may contain null."""
     if type_.name in _BITS_BY_TYPE:
         return rng.choice(_integer_values(type_))
     if type_.is_fractional:

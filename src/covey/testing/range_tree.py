@@ -1,14 +1,15 @@
 """Layered range tree for dominance queries: the paper's reference for `RandomProjectionIndex`.
 
-k intervals [a_i, b_i] become the point (-a_1, b_1, …, -a_k, b_k) in m = 2k dimensions, and a box
-covers another if its point is at least as large in every coordinate. The structure has a tree per
-coordinate, and each node of such a tree has a tree for the next coordinate. The last two
-coordinates share one tree: its nodes have their points sorted by the last coordinate, with links
-from each position in a node to the same position in its children. (papers: projection)
+A box of k intervals [a_i, b_i] becomes the point (-a_1, b_1, …, -a_k, b_k) in m = 2k dimensions. A
+box covers another one if its point dominates the other point: it is at least as large in every
+coordinate. A tree divides points by the first coordinate, and each of its nodes has a tree of its
+points by the next coordinate. The last two coordinates share one tree: a node has its points sorted
+by the last coordinate, and for each position in this order the positions in its two halves.
+(papers: projection)
 
-Cost: O(n log^(m-1) n) time and memory to build, O(log^(m-1) n + size of the result) for a query. It
-is plain Python, for some thousand points with m of 4 or 6: a reference for comparisons, not an
-index to use.
+Cost: O(n log^(m-1) n) time and memory to build, O(log^(m-1) n + size of the result) for a query.
+The tree is in plain Python, for comparisons with some thousand points and m of 4 or 6. Do not use
+it as an index.
 """
 
 from __future__ import annotations
@@ -40,26 +41,27 @@ class RangeTree:
 
     @classmethod
     def build(cls, points: ArrayLike) -> RangeTree:
-        """Return the tree of these points, n rows and m columns; queries return row numbers."""
+        """Return the tree of points, given as n rows and m columns; queries return row numbers."""
         matrix = np.asarray(points, np.float64)
         return cls(matrix, _build_trees(matrix, np.arange(len(matrix)), 0))
 
     def find_dominating(self, point: ArrayLike) -> Ints:
-        """Return the rows of points at least as large as `point` in every coordinate, sorted."""
+        """Return the rows of the points that dominate `point`, in ascending order."""
         query_point = np.asarray(point, np.float64)
         rows = [np.empty(0, np.int64), *self.root.find_dominating(self.points, query_point)]
         return np.sort(np.concatenate(rows))
 
 
 def boxes_to_points(lower: Floats, upper: Floats) -> Floats:
-    """Return boxes as points: a box covers another if its point dominates the other's point.
+    """Convert boxes to points: a box covers another one if its point dominates the other point.
 
     Args:
         lower: lower ends of n boxes, n rows and k columns.
         upper: upper ends of the boxes, in the same shape.
 
     Returns:
-        Points, n rows and 2k columns: (-lower, upper) of each column in turn.
+        Points, n rows and 2k columns: -lower and upper of the first column, then of the second, and
+        so on.
     """
     return np.stack([-lower, upper], axis=2).reshape(len(lower), -1)
 
@@ -81,7 +83,7 @@ class _LeafNode:
 
 @dataclass(frozen=True, slots=True)
 class _TreeNode:
-    """Node of the tree of one coordinate: both halves, and a tree of its points by the next one."""
+    """Node of the tree of one coordinate: two halves, and a tree for the next coordinate."""
 
     coordinate: int
     split: float  # smallest coordinate in the right half
@@ -99,7 +101,7 @@ class _TreeNode:
 
 @dataclass(frozen=True, slots=True)
 class _LayeredNode:
-    """Node of the tree of the last two coordinates: its points are sorted by the last one.
+    """Node of the tree of the last two coordinates, with its points sorted by the last one.
 
     Position i in the node is position `left_ordinals[i]` in the left half and `right_ordinals[i]`
     in the right half.
@@ -128,9 +130,10 @@ class _LayeredNode:
 
 
 def _next_coordinate_tree(node: _TreeNode | _LeafNode) -> _TreeNode | _LayeredNode | _LeafNode:
-    """Return the tree to search for a node whose points all dominate in the node's coordinate.
+    """Return the tree to search if all points of a node are large enough in its coordinate.
 
-    A leaf is searched itself, because it compares the other coordinates too.
+    This is the tree of the next coordinate. A leaf has none and is searched itself, because it
+    compares all coordinates.
     """
     return node.next_coordinate if isinstance(node, _TreeNode) else node
 
@@ -138,7 +141,7 @@ def _next_coordinate_tree(node: _TreeNode | _LeafNode) -> _TreeNode | _LayeredNo
 def _build_trees(
     points: Floats, rows: Ints, coordinate: int
 ) -> _TreeNode | _LayeredNode | _LeafNode:
-    """Build the tree of these rows for a coordinate and all later ones."""
+    """Build the tree of some points, given by rows, for a coordinate and all later ones."""
     coordinates_left = points.shape[1] - coordinate
     if coordinates_left <= 1 or len(rows) <= _LEAF_SIZE:
         return _build_leaf(points, rows)
@@ -149,7 +152,7 @@ def _build_trees(
 
 
 def _build_tree(points: Floats, rows: Ints, coordinate: int) -> _TreeNode | _LeafNode:
-    """Build the tree of one coordinate; the rows must be sorted by it."""
+    """Build the tree of one coordinate; `rows` must be sorted by this coordinate."""
     if len(rows) <= _LEAF_SIZE:
         return _build_leaf(points, rows)
     half = len(rows) // 2
@@ -163,7 +166,7 @@ def _build_tree(points: Floats, rows: Ints, coordinate: int) -> _TreeNode | _Lea
 
 
 def _build_layered(points: Floats, rows: Ints) -> _LayeredNode | _LeafNode:
-    """Build the tree of the last two coordinates; the rows must be sorted by the last but one."""
+    """Build the tree of the last two coordinates; `rows` must be sorted by the first of them."""
     if len(rows) <= _LEAF_SIZE:
         return _build_leaf(points, rows)
     half = len(rows) // 2

@@ -1,4 +1,4 @@
-"""Spark as the oracle: comparison of the rows that `where` keeps with those that covey matches."""
+"""Spark as the oracle: compare the rows that `where` keeps with the rows that covey matches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Id = TypeVar("Id", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Predicate and event on which Spark and covey differ.
+    """Predicate and event for which Spark and covey give different answers.
 
     Args:
         predicate: text of the predicate.
@@ -56,7 +56,7 @@ class OracleReport:
     Args:
         parsed_count: number of texts that covey parses.
         rejected: error for each text that covey rejects, by position.
-        disagreements: every difference on the texts that covey parses.
+        disagreements: all differences, for the texts that covey parses.
     """
 
     parsed_count: int
@@ -82,13 +82,13 @@ def compare_with_spark(
 
     Args:
         spark: a session, whose time zone and ANSI mode are set to those of the space.
-        space: the space of the events; its time zone rules are read from the session.
+        space: the space of the events; the rules of time zones are read from the session's Java.
         table: the events, with a column for each column of the space.
-        predicate_texts: predicates, which covey may reject.
+        predicate_texts: predicates; covey may reject some of them.
         max_predicates_per_job: predicates that are evaluated in one Spark job.
 
-    Cost: a Spark job per `max_predicates_per_job` texts, about a second each. The texts of a job
-    that Spark refuses are evaluated again one by one.
+    Cost: a Spark job of about a second for every `max_predicates_per_job` texts. If Spark refuses a
+    job, its texts are evaluated again one by one.
     """
     configure_session(spark, space.settings)
     settings = space.settings.with_time_zones(_read_time_zones(spark))
@@ -124,18 +124,18 @@ def match_with_spark(
     Args:
         frame: the events.
         predicates: Spark SQL predicates by id.
-        row_column: column whose values identify the rows.
+        row_column: column whose values identify the rows in the result.
         max_predicates_per_job: predicates that are evaluated in one Spark job.
 
     Returns:
         Pairs of a row's value in `row_column` and the id of a predicate that is true for the row.
-        A row on which a predicate raises does not match this predicate.
+        A row on which a predicate raises an error does not match this predicate.
 
     Raises:
         PySparkException: Spark refuses a predicate.
         InvalidArgumentError: `max_predicates_per_job` is less than 1.
 
-    Cost: a Spark job per `max_predicates_per_job` predicates, about a second each.
+    Cost: a Spark job of about a second for every `max_predicates_per_job` predicates.
     """
     if max_predicates_per_job < 1:
         raise InvalidArgumentError(
@@ -155,7 +155,7 @@ def match_with_spark(
 
 
 def to_ddl(type_: Type) -> str:
-    """Return a type as Spark's DDL schemas write it."""
+    """Return a type in the notation of Spark's DDL schemas."""
     return str(replace(type_, length=0)) if type_.length else str(type_)
 
 
@@ -203,14 +203,14 @@ def _yield_spark_answers(frame: DataFrame, texts: Sequence[str]) -> Iterator[Boo
 
 
 def _evaluate_predicates(frame: DataFrame, texts: Sequence[str], *columns: str) -> pa.Table:
-    """Return the given columns, and for each text a Boolean column: whether `where` keeps the row.
+    """Return columns of the frame, and for each text whether `where` keeps each row.
 
-    The columns of the texts follow those of the frame, in the order of the texts.
+    The Boolean columns of the texts come last, in the order of the texts.
     """
     from pyspark.sql import functions as F
 
     # Like `where`, WHEN accepts conditions only, neither a text nor an untyped null. The guard
-    # makes a predicate false on a row on which it raises, and does not affect other rows.
+    # makes a predicate null, which counts as false, on rows on which it raises an error.
     is_kept_columns = [
         F.when(F.expr(guard_expression(f"({text}\n)")), F.lit(True))
         .otherwise(F.lit(False))

@@ -1,6 +1,6 @@
-"""Fault injection for stores: killed writers and changed bytes on disk.
+"""Fault injection for stores: kill writers, and change bytes on disk.
 
-Each test creates a store in an empty folder, injects faults one after another, and checks the
+Each function creates a store in an empty folder, injects faults one after another, and checks the
 answers of the store after each fault. A report has counts, and a text for every wrong answer.
 """
 
@@ -31,8 +31,8 @@ __all__ = ["FlipReport", "KillReport", "flip_bytes", "kill_writers"]
 
 _SPACE = Space.from_types({"x": pa.int64()})
 _MERGE_POLICY = TieredMergePolicy(min_level_regions=16, level_factor=2)
-_VALUE_COUNT = 100  # events and intervals lie in [0, 100)
-_MARKER_ID = -1  # id of the subscription whose interval encodes the number of the last batch
+_VALUE_COUNT = 100  # values of events and ends of intervals are from 0 to 99
+_MARKER_ID = -1  # id of a subscription whose interval is the number of the last batch + offset
 _MARKER_OFFSET = 1_000_000
 
 ExpectedIntervals = dict[int, tuple[int, int]]
@@ -46,7 +46,7 @@ class KillReport:
     Args:
         kill_count: number of kills that were requested.
         batch_count: number of batches in the store at the end.
-        violations: texts that say after which kill the store had wrong content, and which.
+        violations: texts, each with the number of a kill and what was wrong with the store.
     """
 
     kill_count: int
@@ -59,9 +59,9 @@ class FlipReport:
     """Report of `flip_bytes`.
 
     Args:
-        detected_count: flips for which a query raised `StoreError`.
-        harmless_count: flips after which all answers were right.
-        wrong_answers: texts about the flips that changed an answer.
+        detected_count: number of flips after which a query raised `StoreError`.
+        harmless_count: number of flips after which all answers were right.
+        wrong_answers: texts about the flips after which an answer was wrong.
     """
 
     detected_count: int
@@ -74,14 +74,14 @@ def kill_writers(
 ) -> KillReport:
     """Kill a writer with SIGKILL while it applies batches and merges, and check the store.
 
-    After each kill the store must open, contain every batch that was acknowledged and at most one
-    more, and nothing else. The function forks, so call it where no other threads run.
+    After each kill, the store must open. It must contain all acknowledged batches, at most one
+    batch more, and nothing else. The function forks, so call it in a process without other threads.
 
     Args:
         folder: an empty folder for the store.
         kills: number of kills.
-        seed: seed of batches and delays.
-        max_delay_s: longest time for which a writer works before it is killed, in seconds.
+        seed: seed of the batches and delays.
+        max_delay_s: longest time, in seconds, for which a writer works before it is killed.
 
     Cost: up to `max_delay_s` and a few milliseconds for each kill.
     """
@@ -91,7 +91,8 @@ def kill_writers(
     model: ExpectedIntervals = {}
     Store.create(folder, _SPACE).close()
     for kill in range(kills):
-        # On a busy machine a batch may take longer than the delay: the first writer must write one.
+        # On a busy machine a batch may take longer than the delay, so the first writer is killed
+        # only after it has written one.
         acknowledged = _run_and_kill_writer(
             folder, batches, seed, rng.uniform(0, max_delay_s), waits_for_batch=kill == 0
         )
@@ -117,8 +118,8 @@ def kill_writers(
 def flip_bytes(folder: Path, flips: int, *, seed: int = 0) -> FlipReport:
     """Change one byte of a random file of a store, query the store, and restore the byte.
 
-    After each flip the newest version and a random one are queried: each must answer right or
-    raise `StoreError`.
+    After each flip, the newest version and a random version are queried. Each query must return the
+    right answer or raise `StoreError`.
 
     Args:
         folder: an empty folder for the store.
@@ -149,9 +150,9 @@ def flip_bytes(folder: Path, flips: int, *, seed: int = 0) -> FlipReport:
 def _run_and_kill_writer(
     folder: Path, last_batch: int, seed: int, delay_s: float, waits_for_batch: bool
 ) -> int:
-    """Fork a writer, kill it after a delay, and return the last batch that it acknowledged.
+    """Fork a writer, kill it after a delay, and return the last acknowledged batch.
 
-    With `waits_for_batch`, the delay begins when the writer acknowledges its first batch.
+    With `waits_for_batch`, the delay begins when the writer has acknowledged its first batch.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -200,7 +201,7 @@ def _make_batch(number: int, seed: int) -> Changes:
 
 
 def _apply_batch_to_model(model: ExpectedIntervals, number: int, seed: int) -> None:
-    """Change the model as batch `number` changes the store."""
+    """Apply to the model the changes that batch `number` makes to the store."""
     upserts, removed = _draw_batch(number, seed)
     model.update(upserts)
     for id_ in removed:
@@ -226,7 +227,7 @@ def _find_last_batch(snapshot: Snapshot) -> int:
 
 
 def _describe_difference(snapshot: Snapshot, model: ExpectedIntervals) -> str | None:
-    """Return how the content of a snapshot differs from the model, or None if it does not."""
+    """Return how a snapshot differs from the model, as a text, or None if they agree."""
     ids = set(snapshot.take_ids(snapshot.rows).to_pylist()) - {_MARKER_ID}
     if ids != set(model):
         return f"ids {sorted(ids ^ set(model))} are missing, or are present although removed"

@@ -1,8 +1,8 @@
 """Hypothesis strategies for spaces, events, regions and predicates that match each other.
 
 All strategies draw from the same few values, including the limits of each type and their
-neighbours, so that covers, overlaps and matches occur. The module needs hypothesis, which covey
-itself does not.
+neighbours, so that covers, overlaps and matches occur. The module needs hypothesis; covey itself
+does not need it.
 
     from hypothesis import given, strategies as st
     from covey.testing.strategies import regions, spaces
@@ -78,7 +78,7 @@ def tables(draw: DrawFn, space: Space, *, max_events: int = 6) -> pa.Table:
 
 
 def events(space: Space, *, max_events: int = 6) -> SearchStrategy[Events]:
-    """Return the strategy of `Events` with the values that `tables` draws."""
+    """Return a strategy that draws `Events` with the same values as `tables`."""
     return tables(space, max_events=max_events).map(lambda table: Events.from_arrow(table, space))
 
 
@@ -86,8 +86,8 @@ def events(space: Space, *, max_events: int = 6) -> SearchStrategy[Events]:
 def regions(draw: DrawFn, space: Space, *, max_regions: int = 6) -> Regions:
     """Draw at most `max_regions` regions with constraints of every form on some attributes.
 
-    Centres of balls are near the origin and include the zero vector. No cosine interval that is
-    drawn contains the null score that the zero vector has.
+    Centres of balls are near the origin and may be the zero vector. The cosine similarity with the
+    zero vector is null, and no cosine interval that is drawn contains null.
     """
     count = draw(st.integers(0, max_regions))
     constraints = {}
@@ -100,7 +100,7 @@ def regions(draw: DrawFn, space: Space, *, max_regions: int = 6) -> Regions:
 
 
 def predicates(space: Space, depth: int = 3) -> SearchStrategy[str]:
-    """Return the strategy of predicate texts over the columns of a space.
+    """Return a strategy that draws predicate texts over the columns of a space.
 
     Args:
         space: a space from `spaces` or `random_space`.
@@ -118,7 +118,7 @@ def _optional_rows(row_strategy: SearchStrategy[Any], count: int) -> SearchStrat
 
 
 def _sample_keys(type_: Type) -> list[Any]:
-    """Return a few keys of a scalar type: both ends of its domain, some between, and neighbours."""
+    """Return a few keys of a scalar type: both ends of its domain, their neighbours, and others."""
     if type_.is_text:
         return _TEXTS
     domain = key_domain(type_)
@@ -131,7 +131,7 @@ def _sample_keys(type_: Type) -> list[Any]:
 
 
 def _cell_values(type_: Type) -> SearchStrategy[Any]:
-    """Return the strategy of the values of a column that are not null; scalars are keys."""
+    """Return a strategy that draws values of a column, which are not null; scalars are keys."""
     if type_.is_tags:
         return st.lists(st.none() | st.sampled_from(_TOKENS), max_size=4)
     if type_.is_vector:
@@ -146,22 +146,23 @@ def _cell_values(type_: Type) -> SearchStrategy[Any]:
 
 
 def _to_arrow_column(cells: list[Any], type_: Type) -> pa.Array:
-    """Return values as an Arrow column.
+    """Return keys, tag lists or vectors as an Arrow column; some zeros become negative.
 
-    Dates and times are cast from days and microseconds, because Python's calendar is too short.
+    In odd rows, zeros of floats become negative zeros. Dates and times are cast from numbers of
+    days and microseconds, because Python's dates end with the year 9999.
     """
     if type_.is_datetime:
         width = pa.int32() if type_.name == "date" else pa.int64()
         return pa.array(cells, width).cast(type_to_arrow(type_))
     if type_.is_scalar and not type_.is_text:
         cells = [None if key is None else decode_key(key, type_) for key in cells]
-    if type_.is_fractional:  # zeros in odd rows become negative zeros
+    if type_.is_fractional:
         cells = [-0.0 if cell == 0 and i % 2 else cell for i, cell in enumerate(cells)]
     return pa.array(cells, type_to_arrow(type_))
 
 
 def _constraint_values(type_: Type) -> SearchStrategy[Any]:
-    """Return the strategy of one constraint, in the form that `_build_batch` reads."""
+    """Return a strategy that draws one constraint, in the form that `_build_batch` reads."""
     if type_.is_tags:
         return _tag_rules()
     return _ball_lists(type_.length) if type_.is_vector else _scalar_intervals(type_)
@@ -169,7 +170,7 @@ def _constraint_values(type_: Type) -> SearchStrategy[Any]:
 
 @st.composite
 def _scalar_intervals(draw: DrawFn, type_: Type) -> tuple[Any, Any, bool, int, list[Any]]:
-    """Draw a constraint on a scalar: lower end, upper end, null admitted, list mode, list."""
+    """Draw a constraint on a scalar: both ends, whether it admits null, list mode, and list."""
     domain, keys = key_domain(type_), _sample_keys(type_)
     if draw(st.integers(0, 9)) == 0:
         return domain.high, domain.low, True, ALL, []

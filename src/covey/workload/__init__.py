@@ -1,9 +1,9 @@
 """Generators of subscriptions and events: the workloads of the papers, and realistic ones.
 
 Every workload has unlimited subscriptions 0, 1, 2, … and events 0, 1, 2, …. Row i depends only on
-the parameters, the seed and i, and not on the portions in which rows are generated. The same
-subscriptions are available as regions (columns) and as predicates (Spark SQL), which mean exactly
-the same.
+the parameters, the seed and i, and not on the other rows that are generated with it. Subscriptions
+are available as regions (columns) and as predicates (Spark SQL); region i and predicate i admit
+exactly the same events.
 
     >>> create_workload("zipf-boxes-2").generate_predicates(0, 1)
     ['x1 BETWEEN 0 AND 3 AND x2 BETWEEN 36 AND 39']

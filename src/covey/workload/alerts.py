@@ -1,9 +1,11 @@
 """Alerts on market data: a symbol, and thresholds on a few of eleven numbers.
 
-An alert constrains 1 to 4 of the 12 attributes: the symbol by equality in 90% of the alerts (5,000
-symbols, Zipf), the others at random. Half of the thresholds are one-sided. The first threshold of
-an alert is tight, further ones are loose. In alerts that constrain only the symbol, all symbols
-are equally frequent; with Zipf's law, such alerts would cause most of the matches.
+An alert constrains 1 to 4 of the 12 attributes. In 90% of the alerts, one of these is the symbol,
+which must equal one of 5,000 symbols. The other constraints are thresholds on some of the eleven
+numbers, chosen at random. Half of the thresholds are one-sided. The first threshold of an alert is
+tight, further ones are loose. Symbols follow Zipf's law. In alerts with a single constraint,
+however, all symbols are equally frequent: with Zipf's law, such alerts would cause most of the
+matches.
 """
 
 from __future__ import annotations
@@ -47,9 +49,10 @@ _TIGHT_POWERS, _LOOSE_POWERS = (
 
 @dataclass(frozen=True, slots=True)
 class Alerts:
-    """Alerts on market data, and ticks whose numbers are uniform in [0, 1).
+    """Alerts on market data as subscriptions, and ticks as events.
 
-    Matches per event at 1M subscriptions: about 46.
+    The symbols of ticks follow Zipf's law; their numbers are uniform in [0, 1). Matches per event
+    at 1M subscriptions: about 46.
     """
 
     seed: int = 0
@@ -123,13 +126,14 @@ def _draw_subscription_block(random: np.random.Generator) -> Columns:
 def _draw_thresholds(
     random: np.random.Generator, power_range: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return lower and upper ends of random intervals of [0, 1); half have only one end.
+    """Return the ends of random intervals within [0, 1); half of them have only one end.
 
-    A missing lower end is -inf, a missing upper end is NaN.
+    Lower ends are returned first, then upper ends. A missing lower end is -inf, a missing upper end
+    is NaN.
 
     Args:
         random: generator of the block.
-        power_range: range of the logarithm, to base 10, of the length of an interval.
+        power_range: the length of an interval is ten to a random power in this range.
     """
     admitted = 10 ** random.uniform(*power_range, BLOCK_ROWS)
     start = random.random(BLOCK_ROWS) * (1 - admitted)

@@ -26,8 +26,8 @@ def build_record_batch(
 
     Args:
         schema: schema of the batch.
-        blocks: drawn arrays, by name.
-        to_arrays: function from a block to the columns of the schema.
+        blocks: blocks of rows, each as drawn arrays by name.
+        to_arrays: function from a block to Arrow arrays, in the order of the schema.
     """
     return pa.concat_batches(
         [pa.RecordBatch.from_arrays(to_arrays(block), schema=schema) for block in blocks]
@@ -42,7 +42,7 @@ def to_text_array(values: NDArray[np.object_], codes: NDArray[np.int64]) -> pa.A
 def to_decimal_array(
     unscaled: NDArray[np.int64], is_valid: NDArray[np.bool_], precision: int, scale: int
 ) -> pa.Array:
-    """Return decimals from unscaled integers, with null where `is_valid` is false.
+    """Return decimals from their unscaled integers, with null where `is_valid` is False.
 
     >>> to_decimal_array(np.array([1250, 7]), np.array([True, False]), 10, 2).to_pylist()
     [Decimal('12.50'), None]
@@ -56,7 +56,9 @@ def to_decimal_array(
 def to_tag_lists(
     values: NDArray[np.object_], codes: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> pa.Array:
-    """Return lists of strings: row i has `values` at the first `lengths[i]` codes of `codes[i]`.
+    """Return lists of strings: list i has `values[c]` for the first `lengths[i]` codes c of row i.
+
+    `codes` is a matrix with a row for each list.
 
     >>> values, codes = np.array(["a", "b"], object), np.array([[1, 0], [0, 0]])
     >>> to_tag_lists(values, codes, np.array([2, 1])).to_pylist()

@@ -1,6 +1,6 @@
 """Balls in the unit cube with uniform centres, as in *projection* and *can*.
 
-Radii are uniform in (0, r_max), or follow a Pareto law with the shape of the 80-20 rule,
+Radii are uniform in (0, r_max], or follow a Pareto law with the shape of the 80-20 rule,
 log 5 / log 4, bounded by r_max. The papers use 10,000 and 50,000 subscriptions with r_max 1 and
 d = 4 … 20 (*projection*) or r_max 0.5 and d = 4, 8 (*can*); events are uniform. The papers do not
 print the smallest Pareto radius. Here it is a hundredth of r_max, so that the largest fifth of the
@@ -28,13 +28,13 @@ from covey.workload.constraints import BallColumn, ConstraintColumn
 
 __all__ = ["CubeBalls"]
 
-_PARETO_SHAPE = math.log(5) / math.log(4)  # a fifth of the balls has four fifths of the radii
+_PARETO_SHAPE = math.log(5) / math.log(4)  # 80-20 rule, for radii without a limit
 _MIN_RADIUS_SHARE = 0.01  # smallest Pareto radius, as a share of the largest
 
 
 @dataclass(frozen=True, slots=True)
 class CubeBalls:
-    """Balls on the vector attribute `position`.
+    """Balls in l2 distance on the vector attribute `position`; events are uniform in the unit cube.
 
     Args:
         radius_law: distribution of the radii.
@@ -115,9 +115,9 @@ class CubeBalls:
 
 
 def _pareto_sizes(exceedance_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return sizes from `_MIN_RADIUS_SHARE` to 1 that a Pareto size exceeds with given chances.
+    """Return the sizes that a random size exceeds with these probabilities, by a Pareto law.
 
-    The Pareto law is truncated at 1.
+    The law is truncated: sizes are from `_MIN_RADIUS_SHARE` to 1.
     """
     min_probability = _MIN_RADIUS_SHARE**_PARETO_SHAPE
     sizes: NDArray[np.float64] = _MIN_RADIUS_SHARE * (

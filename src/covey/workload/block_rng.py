@@ -1,7 +1,7 @@
-"""Random rows that do not depend on the portions in which they are drawn.
+"""Random rows that do not depend on which other rows are drawn in the same call.
 
 Rows are drawn in blocks. Each block has its own generator, which depends on the seed, the purpose
-and the number of the block. For a portion that begins or ends inside a block, the whole block is
+and the number of the block. If the requested rows begin or end inside a block, the whole block is
 drawn and sliced.
 """
 
@@ -25,7 +25,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 def make_generator(seed: int, purpose: str, *, block: int = 0) -> np.random.Generator:
-    """Return a generator for one purpose and block, independent of all others.
+    """Return the generator of a seed, purpose and block; different ones give independent numbers.
 
     >>> events, subscriptions = make_generator(1, "events"), make_generator(1, "subscriptions")
     >>> float(events.random()) == float(subscriptions.random())
@@ -43,15 +43,15 @@ def draw_blocks(
 ) -> Iterator[Columns]:
     """Yield rows `start` to `stop` (excluded), block by block.
 
-    At least one block is yielded; if `start` equals `stop`, it has no rows.
+    If `start` equals `stop`, a single block without rows is yielded.
 
     Args:
         start: first row.
         stop: row after the last.
         seed: seed of the workload.
         purpose: name of what is drawn, such as "alerts events".
-        draw_block: function from a generator to arrays of `BLOCK_ROWS` rows; it must not use any
-            other source of randomness.
+        draw_block: function from a generator to arrays of `BLOCK_ROWS` rows by name; it must not
+            use any other source of randomness.
 
     >>> draw = lambda random: {"x": random.random(BLOCK_ROWS)}
     >>> blocks = draw_blocks(8000, 9000, seed=1, purpose="events", draw_block=draw)

@@ -1,7 +1,8 @@
 """Uniform boxes on doubles, and the Zipf boxes of *mics* on a grid of cells.
 
-Uniform boxes have closed sides of up to `max_width` around a uniform centre; events are uniform.
-In each dimension, a Zipf box starts at a cell drawn by Zipf's law and is `cells_per_side` wide.
+Uniform boxes have sides of a length up to `max_width`, both ends included, around a uniform centre;
+events are uniform. In each dimension, a Zipf box begins at a cell that is drawn by Zipf's law, and
+is `cells_per_side` cells wide.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ __all__ = ["UniformBoxes", "ZipfBoxes"]
 class UniformBoxes:
     """Boxes with centres in the unit cube, on double attributes; they may extend beyond the cube.
 
-    Matches per event at 1M subscriptions: 1.0 (dimensions=2, max_width=0.002), 5.9 (4, 0.1),
-    0.17 (8, 0.3).
+    Matches per event at 1M subscriptions: 1.0 for 2 dimensions and a `max_width` of 0.002, 5.9 for
+    4 dimensions and 0.1, 0.17 for 8 dimensions and 0.3.
 
     Args:
         dimensions: number of attributes.
@@ -95,14 +96,14 @@ class UniformBoxes:
 class ZipfBoxes:
     """Boxes on a grid of cells, whose first cells follow Zipf's law; cell 0 is the most frequent.
 
-    The defaults of *mics* are 256 cells, boxes of 4 cells, and 2, 3 or 4 dimensions (7 in Tables 2
-    and 3). The paper gives no exponent. Exponent 0 is its uniform law. Its events are uniform for
-    matching, and follow Zipf's law in Table 2.
+    *mics* uses 256 cells per dimension, boxes 4 cells wide, and 2, 3 or 4 dimensions (7 in Tables 2
+    and 3). The paper gives no exponent; with exponent 0, cells are uniform. In the paper, events
+    are uniform for matching, and follow Zipf's law in Table 2.
 
     Args:
         dimensions: number of attributes.
-        cells_per_side: width of a box.
-        cells_per_dimension: width of the grid.
+        cells_per_side: width of a box in each dimension, in cells.
+        cells_per_dimension: width of the grid in each dimension, in cells.
         subscription_exponent: exponent of Zipf's law for the first cells of boxes.
         event_exponent: exponent of Zipf's law for the cells of events.
         seed: seed of all random numbers.

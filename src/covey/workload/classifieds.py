@@ -1,9 +1,9 @@
 """Classified ads, and saved searches on them.
 
-A search constrains the category, the price and a box around a place, often also the condition or
-the kind of seller; some name one seller, and 60% have one to three keywords. In searches and in
-ads, places, categories, sellers and words follow Zipf's law. Prices are lognormal around the median
-price of their category.
+Every search constrains the category, the price, the latitude and the longitude. In addition, half
+of the searches constrain the condition, about a quarter the kind of seller, 3% the seller, and 60%
+have one to three keywords. In searches and in ads, towns, categories, sellers and words follow
+Zipf's law. Prices are lognormal around the median price of their category.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ _SELLER_KINDS = ("dealer", "private")
 _TOWN_COUNT, _TOWN_EXPONENT = 10_000, 0.7
 _LATITUDE_RANGE, _LONGITUDE_RANGE = (36.0, 60.0), (-10.0, 30.0)
 _KM_PER_DEGREE = 111.2
-_SPREAD_KM = 10.0  # standard deviation of ads and searches around their place
+_SPREAD_KM = 10.0  # standard deviation of ads and centres of searches around their town
 _REACH_RANGE_KM = (5.0, 100.0)  # distance from the centre of a search to the sides of its box
 
 _LOG_PRICE_SPREAD = 0.8  # standard deviation of the logarithm of prices
-_LOG_PRICE_REACH = (0.02, 0.10)  # from the price of a search to its ends, as a logarithm
+_LOG_PRICE_REACH = (0.02, 0.10)  # from the drawn price of a search to an end, as a logarithm
 _MAX_PRICE_EUR = 99_999_000
 _PRICE_TYPE = decimal_type(10, 2)
 
 _SELLER_COUNT, _DEALER_COUNT = 100_000, 100  # the sellers with the most ads are dealers
 _WORD_COUNT, _WORDS_PER_AD, _MAX_KEYWORDS = 50_000, (5, 15), 3
-_KEYWORD_COUNT_SHARES = (0.50, 0.35, 0.15)  # of searches with keywords: 1, 2 and 3 of them
+_KEYWORD_COUNT_SHARES = (0.50, 0.35, 0.15)  # of the searches with keywords: with 1, 2 and 3
 
 _KEYWORDS_SHARE = 0.60
 _CONDITION_SHARE = 0.50
@@ -86,9 +86,9 @@ Codes = NDArray[np.int64]
 class Classifieds:
     """Saved searches as subscriptions, and classified ads as events.
 
-    Matches per ad at 8M subscriptions: about 30. This is extrapolated from 1.9 at 500,000, measured
-    by `python tests/workload/test_matches.py classifieds 500000 1000`; the expected number of
-    matches is proportional to the number of subscriptions.
+    Matches per ad at 8M subscriptions: about 30. This number is extrapolated from 1.9 matches at
+    500,000 subscriptions, which `python tests/workload/test_matches.py classifieds 500000 1000`
+    measures; the expected number of matches is proportional to the number of subscriptions.
     """
 
     seed: int = 0
@@ -176,7 +176,7 @@ class Classifieds:
         }
 
     def _draw_points(self, random: Random) -> tuple[Floats, Floats]:
-        """Return latitudes and longitudes of points around towns, which follow Zipf's law."""
+        """Return latitudes and longitudes of points around towns that are drawn by Zipf's law."""
         latitudes, longitudes = _draw_towns(self.seed)
         town = draw_zipf_ranks(random, _TOWN_COUNT, BLOCK_ROWS, exponent=_TOWN_EXPONENT)
         offset_km = random.normal(0, _SPREAD_KM, (2, BLOCK_ROWS))
@@ -232,9 +232,9 @@ def _to_event_arrays(block: Columns) -> list[pa.Array]:
 
 
 def _draw_keywords(random: Random) -> Codes:
-    """Return the numbers of up to three words per row, ascending and distinct.
+    """Return a row of three word numbers for each search; `_WORD_COUNT` stands for no word.
 
-    A row with fewer words is filled up with `_WORD_COUNT`.
+    The words of a row are distinct and ascending.
     """
     words = _rank_to_word()[
         draw_zipf_ranks(random, _WORD_COUNT, BLOCK_ROWS * _MAX_KEYWORDS)
@@ -257,7 +257,7 @@ def _draw_price_ranges(random: Random, category: Codes) -> Columns:
 
 
 def _draw_prices(random: Random, category: Codes) -> Floats:
-    """Return a price in euros for each row, according to its category."""
+    """Return for each row a random price in euros, around the median price of its category."""
     median_eur = np.array(list(_MEDIAN_PRICE_BY_CATEGORY.values()), np.float64)[category]
     return np.minimum(
         median_eur * np.exp(random.normal(0, _LOG_PRICE_SPREAD, BLOCK_ROWS)), _MAX_PRICE_EUR
@@ -265,7 +265,7 @@ def _draw_prices(random: Random, category: Codes) -> Floats:
 
 
 def _leave_others_free(random: Random, share: float, codes: Codes) -> Codes:
-    """Return the codes of a random share of the rows; the other rows are `UNCONSTRAINED`."""
+    """Return the codes of a random share of the rows, and `UNCONSTRAINED` for all other rows."""
     return np.where(random.random(BLOCK_ROWS) < share, codes, UNCONSTRAINED)
 
 
@@ -288,13 +288,13 @@ def _draw_towns(seed: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=1)
 def _rank_to_word() -> Codes:
-    """Return the number of the word at each frequency rank; the order of words is random."""
+    """Return the number of the word for each frequency rank: a random permutation."""
     return make_generator(0, "classifieds words").permutation(_WORD_COUNT)
 
 
 @lru_cache(maxsize=1)
 def _seller_names() -> NDArray[np.object_]:
-    """Return a name for each seller; every tenth has an apostrophe, which SQL must escape."""
+    """Return the name of each seller; every tenth has an apostrophe, which SQL must escape."""
     words = make_vocabulary(_SELLER_COUNT)[
         make_generator(0, "classifieds sellers").permutation(_SELLER_COUNT)
     ]

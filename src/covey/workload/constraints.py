@@ -1,7 +1,8 @@
 """Drawn constraints of one attribute, which convert to regions and to Spark SQL.
 
-A workload draws constraints once for each attribute. Its regions and its predicates are both made
-from them and so mean the same. A row without a constraint on the attribute is free.
+A workload draws the constraints on an attribute once. Its regions and its predicates are built from
+the same constraints, so they admit the same events. A row without a constraint on the attribute is
+called free.
 
 Cost: regions are built column by column, without a Python object per row.
 """
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 UNCONSTRAINED = -1
-"""Code of a free row."""
+"""Code of a row without a constraint on the attribute."""
 
 
 class ConstraintColumn(Protocol):
@@ -69,7 +70,10 @@ class ConstraintColumn(Protocol):
 
 
 def build_regions(space: Space, blocks: Iterable[Sequence[ConstraintColumn]]) -> Regions:
-    """Build the regions of all blocks; a block has one column of constraints per attribute."""
+    """Return the regions of all rows of all blocks.
+
+    A block has a column of constraints for each attribute; all its columns have the same rows.
+    """
     return Regions.concat([_build_block_regions(space, block) for block in blocks])
 
 
@@ -92,7 +96,8 @@ def _build_block_regions(space: Space, block: Sequence[ConstraintColumn]) -> Reg
 class IntervalColumn:
     """Intervals of numbers, from a lower to an upper key, both included.
 
-    The lowest key of the type stands for no lower end, the highest for no upper end.
+    The lowest key of the type stands for a missing lower end, the highest key for a missing upper
+    end. A row without any end is free.
 
     >>> from covey.space.types import INT
     >>> whole = key_domain(INT)
@@ -119,7 +124,7 @@ class IntervalColumn:
         has_lower, has_upper = self.lower != whole.low, self.upper != whole.high
 
         def write(rows: NDArray[np.bool_], form: str, *ends: NDArray[np.int64]) -> None:
-            """Set the texts of some rows, with the name and the given ends in the form."""
+            """Set the texts of some rows: `form`, with the attribute's name and the row's ends."""
             literals = (literal_texts.format_scalars(end[rows], self.type) for end in ends)
             for row, *values in zip(np.flatnonzero(rows).tolist(), *literals, strict=True):
                 texts[row] = form.format(self.attribute_name, *values)
@@ -133,16 +138,17 @@ class IntervalColumn:
 def make_double_intervals(
     attribute_name: str, lower: NDArray[np.float64], upper: NDArray[np.float64]
 ) -> IntervalColumn:
-    """Return intervals of doubles, where -inf stands for no lower end and NaN for no upper end.
+    """Return intervals of doubles, both ends included.
 
-    NaN is the highest key, because Spark sorts it last.
+    A lower end of -inf stands for a missing lower end, an upper end of NaN for a missing upper end.
+    NaN has the highest key, because Spark sorts it last.
     """
     return IntervalColumn(attribute_name, DOUBLE, encode_floats(lower), encode_floats(upper))
 
 
 @dataclass(frozen=True, slots=True)
 class EqualityColumn:
-    """Equality with a string: row i equals `values[codes[i]]`, or is free if its code is -1.
+    """Equality with a string: row i requires `values[codes[i]]`, and is free if its code is -1.
 
     >>> codes = np.array([0, UNCONSTRAINED])
     >>> EqualityColumn("city", np.array(["Oslo"], object), codes).to_predicate_texts()
@@ -171,7 +177,7 @@ class EqualityColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceColumn:
-    """Lists of strings: row i is one of `choices[codes[i]]`, or free if its code is -1.
+    """Lists of strings: row i requires one of `choices[codes[i]]`, and is free if its code is -1.
 
     >>> codes = np.array([1, UNCONSTRAINED])
     >>> ChoiceColumn("colour", (("red",), ("blue", "green")), codes).to_predicate_texts()
@@ -210,9 +216,9 @@ class ChoiceColumn:
 
 @dataclass(frozen=True, slots=True)
 class KeywordColumn:
-    """Required tags: row i requires every token of `tokens[i]`; it is free without tokens.
+    """Required tags: row i requires every token of `tokens[i]`, and is free if it has no token.
 
-    The tokens of a row are ascending and distinct.
+    The tokens of a row must be ascending and distinct.
 
     >>> KeywordColumn("words", RaggedArray.from_rows([["red", "sofa"], []])).to_predicate_texts()
     ["array_contains(words, 'red') AND array_contains(words, 'sofa')", '']
@@ -244,7 +250,7 @@ class KeywordColumn:
 
 @dataclass(frozen=True, slots=True)
 class BallColumn:
-    """Balls: row i is the vectors with l2 distance at most `radii[i]` from `centres[i]`.
+    """Balls: row i admits the vectors whose l2 distance from `centres[i]` is at most `radii[i]`.
 
     No row is free.
 

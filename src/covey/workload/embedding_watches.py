@@ -1,8 +1,9 @@
-"""Watches on embeddings: each matches events within a radius around an example.
+"""Watches on embeddings: a watch matches the events within a radius around its centre.
 
-Centres and events are unit vectors, normally distributed around cluster centres that are random
-unit vectors; the radii of watches differ. The spread inside a cluster is such that two members are
-about as far apart (0.8) as texts on one topic are in common embedding models.
+The centres of watches, and events, belong to clusters. Cluster centres are random unit vectors; the
+members of a cluster are normally distributed around its centre and then scaled to length 1. Two
+members of a cluster are about 0.8 apart, as texts on one topic are in common embedding models. The
+radii of watches differ.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ Matrix = NDArray[np.float32]
 class EmbeddingWatches:
     """Balls in l2 distance on the vector attribute `embedding`.
 
-    Matches per event at 200,000 subscriptions: about 5 (with 384 dimensions).
+    Matches per event at 200,000 subscriptions with 384 dimensions: about 5.
 
     Args:
         dimensions: number of dimensions.
-        base_radius: radii are 0.8 to 1.1 times this.
+        base_radius: radii are uniform from 0.8 to 1.1 times this value.
         seed: seed of all random numbers.
     """
 

@@ -1,7 +1,7 @@
 """Spark SQL literals of numbers and vectors that Spark reads as exactly the same values.
 
-Workloads write all their number literals with these functions. Float literals have a suffix,
-because Spark (tested with 4.2) compares a float with a decimal literal as a double, so that
+Workloads write all their number literals with these functions. Float literals have the suffix F.
+Without it, Spark (tested with 4.2) compares a float with a decimal literal as doubles, so that
 `<= 0.1` excludes the float32 nearest to 0.1.
 """
 
@@ -21,7 +21,10 @@ __all__ = ["format_floats", "format_scalars", "format_vectors"]
 
 
 def format_scalars(keys: NDArray[np.int64], type_: Type) -> list[str]:
-    """Return the literals of numbers with these keys.
+    """Return literals for keys of doubles, integral numbers, or decimals with a positive scale.
+
+    Raises:
+        SchemaError: if `type_` is none of these.
 
     >>> from covey.space.types import INT, decimal_type
     >>> format_scalars(np.array([5, -1205]), decimal_type(10, 2))
@@ -39,7 +42,7 @@ def format_scalars(keys: NDArray[np.int64], type_: Type) -> list[str]:
 
 
 def format_floats(numbers: NDArray[np.float32]) -> list[str]:
-    """Return float literals: the shortest decimals that are read as the same float32.
+    """Return float literals: the shortest decimal that is read as the same float32, then an F.
 
     >>> format_floats(np.float32([0.1, 1.5e-7]))
     ['0.1F', '0.00000015F']
@@ -68,8 +71,8 @@ def _format_decimal(unscaled: int, scale: int) -> str:
 def _format_shortest(numbers: NDArray[np.float32]) -> list[str]:
     """Return the shortest decimals of numbers, without exponents.
 
-    Arrow writes most of them, which is fast, and NumPy the few that Arrow writes with an exponent
-    or without a decimal point.
+    Arrow writes most of them, because it is fast. NumPy writes the few to which Arrow gives an
+    exponent or no decimal point.
     """
     arrow_texts: list[Any] = pa.array(numbers).cast(pa.string()).to_pylist()
     return [

@@ -16,8 +16,8 @@ class Workload(Protocol):
     """Unlimited subscriptions and events that depend only on parameters and row numbers.
 
     Row i of regions, predicates or events depends on the workload's parameters and on i, but not on
-    the number of rows of a call or on its first row. Subscription i is one region, and its
-    predicate means exactly that region.
+    the other rows that a call generates. Subscription i is one region, and its predicate admits
+    exactly the events in that region.
 
     Cost: whole blocks of `covey.workload.block_rng.BLOCK_ROWS` rows are drawn, so generate many
     rows with one call.
@@ -25,7 +25,7 @@ class Workload(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the workload, as in `create_workload`."""
+        """Name of the workload; for those of `list_workloads`, the name in that list."""
         ...
 
     @property

@@ -39,14 +39,14 @@ def list_workloads() -> tuple[str, ...]:
 
 
 def create_workload(name: str, seed: int = 0) -> Workload:
-    """Build the workload with a name from `list_workloads`.
+    """Build the workload with this name; `list_workloads` returns all names.
 
     Raises:
-        CoveyError: there is no workload with this name.
+        CoveyError: if there is no workload with this name.
 
     >>> create_workload("zipf-boxes-2").generate_predicates(0, 1)
     ['x1 BETWEEN 0 AND 3 AND x2 BETWEEN 36 AND 39']
     """
     if name not in _FACTORY_BY_NAME:
-        raise CoveyError(f"unknown workload {name!r}; known are {', '.join(list_workloads())}")
+        raise CoveyError(f"unknown workload {name!r}: use one of {', '.join(list_workloads())}")
     return _FACTORY_BY_NAME[name](seed)

@@ -1,8 +1,8 @@
 """Skewed boxes: most subscriptions and events are near a few hot spots.
 
-Centres and events are normally distributed around hot spots in four dimensions, whose frequencies
-follow Zipf's law. Sizes follow a Pareto law (80/20), so that a few boxes are very wide. This is
-hard for indexes that use grids or cells of equal size.
+The centres of boxes, and events, are normally distributed around hot spots in four dimensions. The
+frequencies of hot spots follow Zipf's law. The sizes of boxes follow a Pareto law (80/20), so that
+a few boxes are very wide. This is hard for indexes that use grids or cells of equal size.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class SkewedBoxes:
     """Boxes around a few hot spots. Matches per event at 1M subscriptions: 215 to 245.
 
     Args:
-        scale: smallest size of a box; each side is 0.5 to 1.5 times the size.
+        scale: smallest size. The size of each box is drawn from a Pareto distribution; each of its
+            sides is 0.5 to 1.5 times the size, but at most 4.
         seed: seed of all random numbers.
     """
 

@@ -19,7 +19,9 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @lru_cache(maxsize=8)
 def make_vocabulary(count: int) -> NDArray[np.object_]:
-    """Return `count` words of three syllables, in alphabetical order; at most a million.
+    """Return `count` distinct words of three syllables, in alphabetical order.
+
+    `count` is at most a million, the number of all such words.
 
     >>> make_vocabulary(50_000)[:3].tolist()
     ['babafu', 'babage', 'babame']
@@ -36,7 +38,9 @@ def make_vocabulary(count: int) -> NDArray[np.object_]:
 
 @lru_cache(maxsize=8)
 def make_tickers(count: int) -> NDArray[np.object_]:
-    """Return `count` words of four capital letters, in random order.
+    """Return `count` distinct words of four capital letters, in random order.
+
+    `count` is at most 456,976, the number of all such words.
 
     >>> make_tickers(3).tolist()
     ['BFMM', 'YZKD', 'CWJL']
@@ -48,7 +52,7 @@ def make_tickers(count: int) -> NDArray[np.object_]:
 
 
 def to_object_array(words: Iterable[str]) -> NDArray[np.object_]:
-    """Return words as an array of objects, so that rows can share the strings."""
+    """Return words as an array of Python strings, so that equal rows can share one string."""
     word_list = list(words)
     array = np.empty(len(word_list), object)
     array[:] = word_list

@@ -13,7 +13,9 @@ __all__ = ["draw_zipf_ranks"]
 def draw_zipf_ranks(
     random: np.random.Generator, rank_count: int, size: int, *, exponent: float = 1.0
 ) -> NDArray[np.int64]:
-    """Draw `size` ranks from 0 to `rank_count` - 1 by Zipf's law; exponent 0 is the uniform law.
+    """Draw `size` ranks from 0 to `rank_count` - 1 by Zipf's law.
+
+    With exponent 0, all ranks are equally likely.
 
     Cost: a binary search per drawn rank, about 50 ns.
 

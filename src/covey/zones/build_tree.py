@@ -1,10 +1,10 @@
 """Construction of a zone tree from a sample of events and regions.
 
-In each step the zone with the largest load is split, until there are enough zones. The load is the
-share of the work, or of the regions if that is larger. The best split makes the larger side small
-and puts few regions on both sides. A zone that no split divides (its events are equal, or its
-regions contain the whole zone) stays as it is; its events can be distributed over several
-partitions.
+In each step the zone with the largest load is split, until there are enough zones. The load of a
+zone is its share of the work or its share of the regions, whichever is larger. The best split makes
+the larger side small and puts few regions on both sides. A zone is not split if no split is useful,
+for example because its events are equal or its regions contain the whole zone. The events of such a
+zone can be distributed over several partitions.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ _MAX_REGION_SHARE = 0.75
 
 @dataclass(frozen=True, slots=True)
 class ZoneSample:
-    """A sample of events with the cost of matching each, and a sample of the regions.
+    """Sample of events with the cost of matching each event, and sample of regions.
 
-    Without events, a tree from this sample has about equal numbers of regions in its zones.
+    If the sample has no events, the zones of a tree built from it have about equal numbers of
+    regions.
 
     Args:
-        events: the events.
+        events: the sampled events.
         event_work: cost of matching each event, in any unit.
-        regions: the regions.
+        regions: the sampled regions.
     """
 
     events: Events
@@ -56,13 +57,14 @@ class ZoneSample:
     def from_events(
         cls, events: Events, regions: Regions, *, represented_count: int | None = None
     ) -> ZoneSample:
-        """Return a sample in which an event costs 1, and 1 more for every 16 regions that match.
+        """Return a sample in which an event costs 1, and 1 more for every 16 matching regions.
 
         Args:
             events: a sample of the events.
-            regions: regions of the space, all or a sample.
-            represented_count: number of regions from which `regions` were drawn; matches are scaled
-                up by it. None if `regions` has all of them.
+            regions: all regions, or a sample of them.
+            represented_count: number of all regions if `regions` is a sample; the number of matches
+                is then multiplied by `represented_count / len(regions)`. None if `regions` has all
+                regions.
         """
         if not len(events):
             return cls(events, np.empty(0), regions)
@@ -75,7 +77,7 @@ class ZoneSample:
 
     @check_arguments
     def measure_loads(self, tree: ZoneTree) -> tuple[Floats, Floats]:
-        """Return for each zone its share of the work, and its number of regions of the sample."""
+        """Return for each zone its share of the sample's work and its number of sampled regions."""
         count = len(tree)
         work = np.bincount(tree.find_event_zones(self.events), self.event_work, minlength=count)
         regions = np.bincount(tree.find_region_zones(self.regions).stored_rows, minlength=count)
@@ -95,10 +97,10 @@ def build_zone_tree(
         seed: seed of the random directions by which vectors are split.
 
     Raises:
-        InvalidArgumentError: `zone_count` is below 1.
+        InvalidArgumentError: if `zone_count` is below 1, or `seed` is negative.
 
-    Cost: one sort of the sample per attribute and zone; about a second for 64 zones, with 20,000
-    events and 20,000 regions.
+    Cost: one sort of the zone's sample per attribute and split; about a second for 64 zones, with
+    20,000 events and 20,000 regions.
     """
     check_range("zones", zone_count, 1)
     check_range("seed", seed, 0)
@@ -117,7 +119,7 @@ def build_zone_tree(
 
 
 def _relative_load(zone_sample: ZoneSample, whole_sample: ZoneSample) -> float:
-    """Return the share of the work or of the regions that a zone has, whichever is larger."""
+    """Return a zone's share of the work or its share of the regions, whichever is larger."""
     work = zone_sample.event_work.sum() / max(float(whole_sample.event_work.sum()), 1e-9)
     return max(float(work), len(zone_sample.regions) / max(1, len(whole_sample.regions)))
 
@@ -125,7 +127,10 @@ def _relative_load(zone_sample: ZoneSample, whole_sample: ZoneSample) -> float:
 def find_best_split(
     zone_sample: ZoneSample, attributes: frozenset[str], *, seed: Sequence[int] = (0,)
 ) -> SplitCandidate | None:
-    """Return the split of a zone with the lowest cost, or None if no split is useful.
+    """Return the useful split of a zone with the lowest cost, or None if no split is useful.
+
+    The cost is the sum of three shares: of the zone's work on the side with more work, of its
+    regions on the side with more regions, and of its regions on both sides.
 
     Args:
         zone_sample: events and regions of the zone.
@@ -135,15 +140,15 @@ def find_best_split(
     work, count = max(float(zone_sample.event_work.sum()), 1e-9), max(1, len(zone_sample.regions))
 
     def cost(candidate: SplitCandidate) -> float:
-        """Return the sum of three shares: work and regions of the larger side, copied regions."""
+        """Return the sum of the largest shares of work and of regions, and of copied regions."""
         copied = (sum(candidate.side_region_counts) - count) / count
         return max(candidate.side_work) / work + max(candidate.side_region_counts) / count + copied
 
     def is_useful(candidate: SplitCandidate) -> bool:
-        """Return whether a split divides the regions, or the work while few regions are copied.
+        """Return whether a split divides the regions well, or divides the load with few copies.
 
-        Work without regions is not worth many copies: events of a zone can be distributed over
-        several partitions instead.
+        A copy is a region on both sides. A split that divides only the work must not make many
+        copies, because the events of a zone can be distributed over several partitions instead.
         """
         is_cheap = sum(candidate.side_region_counts) - count <= _MAX_COPIED_SHARE * count
         is_divided = (

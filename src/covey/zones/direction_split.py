@@ -1,9 +1,9 @@
 """Splits of vectors, by their projection on a direction or by their angle with it.
 
-Spark computes the projection of an event in float32. A ball is on every side on which one of its
-vectors may be, with allowance for the rounding of both computations. In many dimensions, balls are
-wide compared with the spread of the projections: then most balls are on both sides, and zones save
-little work. The method is that of *projection*.
+Spark computes the projection of an event in float32. A ball is on every side on which a vector of
+the ball may be; the rounding errors of Spark and of this module are allowed for. In many
+dimensions, balls are wide compared with the spread of the projections: then most balls are on both
+sides, and zones save little work. The method is that of the paper *projection*.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAN = key_domain(FLOAT).high
 
 @dataclass(frozen=True, slots=True)
 class DirectionSplit:
-    """A split by the score of a vector with a direction: high if it is at least a threshold.
+    """Split by the score of a vector with a direction: high if the score reaches a threshold.
 
     Args:
         attribute: attribute with the vectors.
@@ -53,7 +53,8 @@ class DirectionSplit:
         """Return for each row of `rows` whether its event is on the high side.
 
         Spark may decide differently for a vector whose score differs from the threshold by no more
-        than the rounding error of float32. Regions with such vectors are on both sides.
+        than the rounding error of float32. Regions that may contain such a vector are on both
+        sides.
         """
         column = events[self.attribute]
         assert isinstance(column, VectorColumn)
@@ -63,7 +64,7 @@ class DirectionSplit:
         return high
 
     def project_vectors(self, vectors: NDArray[np.float32]) -> Floats:
-        """Return the score of each vector with the direction; -inf if its cosine is null."""
+        """Return the score of each vector with the direction; -inf if the cosine is undefined."""
         if self.metric is Metric.L2:
             with np.errstate(all="ignore"):
                 return np.asarray(vectors @ self.direction, np.float64)
@@ -73,7 +74,7 @@ class DirectionSplit:
         return np.where(defined, scores, -np.inf).astype(np.float64)
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """Return whether each region may contain events on the low and on the high side."""
+        """Return for each row of `rows` whether its region is on the low and on the high side."""
         low, high = np.ones(len(rows), np.bool_), np.ones(len(rows), np.bool_)
         constraints = regions.constraints.get(self.attribute)
         if constraints is None:
@@ -98,9 +99,10 @@ class DirectionSplit:
         )
 
     def find_ball_sides(self, batch: Balls) -> Sides:
-        """Return whether each constraint may admit vectors on the low and on the high side.
+        """Return for each constraint whether it may admit vectors on the low and the high side.
 
-        Null and malformed vectors are on the low side.
+        The result is two masks, first for the low side. Null and malformed vectors are on the low
+        side.
         """
         lowest, highest = self._bound_balls(batch)
         ball_rows = np.repeat(np.arange(len(batch)), batch.balls.lengths)
@@ -113,7 +115,11 @@ class DirectionSplit:
         return has_other | (has_value & is_low), has_value & is_high
 
     def _bound_balls(self, batch: Balls) -> tuple[Floats, Floats]:
-        """Return bounds on the scores of the vectors in each ball, with allowance for rounding."""
+        """Return lower and upper bounds on the scores of the vectors in each ball.
+
+        The bounds allow for rounding errors. They are infinite for balls of the other metric, and
+        if no finite bound is known.
+        """
         lowest, highest = np.full(len(batch.metrics), -np.inf), np.full(len(batch.metrics), np.inf)
         ordinals = np.flatnonzero((batch.metrics == self.metric) & ~batch.points)
         if len(ordinals):
@@ -131,7 +137,10 @@ class DirectionSplit:
         return lowest, highest
 
     def _bound_products(self, centres: Floats, lower: Rows, upper: Rows) -> tuple[Floats, Floats]:
-        """Return bounds on inner products, for l2 balls with these centres and keys of radii."""
+        """Return lower and upper bounds on inner products of the direction with vectors in balls.
+
+        The balls are l2 balls. `upper` has the keys of their radii; `lower` is not used.
+        """
         direction = self.direction.astype(np.float64)
         error = relative_error_bound(len(direction))
         radius = decode_floats(upper, FLOAT).astype(np.float64) * (1 + error) + _TINY
@@ -143,7 +152,11 @@ class DirectionSplit:
         return centre_products - half_width, centre_products + half_width
 
     def _bound_cosines(self, centres: Floats, lower: Rows, upper: Rows) -> tuple[Floats, Floats]:
-        """Return bounds on similarities, for cosine balls with these centres and keys."""
+        """Return lower and upper bounds on similarities of the direction with vectors in balls.
+
+        The balls are cosine balls. `lower` and `upper` have the keys of the lowest and the highest
+        similarity that a vector of the ball has with the centre.
+        """
         direction = self.direction.astype(np.float64)
         norms, length = np.linalg.norm(centres, axis=1), np.linalg.norm(direction)
         slack = 4 * relative_error_bound(len(direction))

@@ -2,8 +2,8 @@
 
 The work of each zone is measured again with new events. After a zone is split, two sibling zones
 with little work are joined, if there are any, so that the number of zones stays about the same.
-Most zones, and their files, do not change. A zone that no split divides gets more partitions, which
-moves no subscription.
+Most zones, and their files, do not change. A zone with too much work that cannot be split gets more
+partitions instead; no subscription is moved for this.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RebalanceResult:
-    """The new zone map, and the old zones from which each of its zones is built.
+    """New zone map, and for each of its zones the old zones from which it is made.
 
     Args:
         zone_map: the new zone map.
-        source_zones: for each new zone, the old zones that together contain every region that
-            meets it. A new zone is unchanged if it has a single source and no other zone has the
-            same source.
+        source_zones: for each new zone the old zones that together have every region that meets the
+            new zone. A new zone is unchanged if it has a single source zone, and no other new zone
+            has this source zone.
     """
 
     zone_map: ZoneMap
@@ -41,7 +41,7 @@ class RebalanceResult:
 
     @property
     def changed_zones(self) -> list[int]:
-        """New zones whose subscriptions differ from those of their source."""
+        """Numbers of the new zones that changed, ascending; see `source_zones`."""
         all_sources = [zone for sources in self.source_zones for zone in sources]
         return [
             zone
@@ -61,7 +61,8 @@ def rebalance_zones(
 ) -> RebalanceResult:
     """Return a zone map in which no zone has more than about `max_load_ratio` times the mean work.
 
-    Zones that cannot be split may keep more.
+    A zone keeps more work if it cannot be split. Each zone is split at most once, so a side of a
+    zone with very much work can also have more.
 
     Args:
         zone_map: the zones to change.
@@ -69,6 +70,9 @@ def rebalance_zones(
         sample_zone: function that returns a sample of events and regions of a zone of `zone_map`.
         excluded_attributes: attributes by which no zone may be split.
         max_load_ratio: largest work of a zone, in multiples of the mean.
+
+    Raises:
+        InvalidArgumentError: if `zone_work` does not have one share for each zone.
     """
     if zone_work.shape != (len(zone_map),):
         raise InvalidArgumentError(
@@ -108,13 +112,13 @@ def _join_coldest_zones(
 ) -> ZoneTree:
     """Return the tree with two sibling zones joined: the pair with the least work.
 
-    Zones that were made by a split are not joined, nor are zones whose joint work is more than the
-    mean work of a zone. Without a pair to join, the tree is returned as it is. `shares` and
-    `sources` are updated in place.
+    Zones that this rebalance has made by a split are not joined, and neither are zones whose joint
+    work is more than the mean work of a zone. If there is no pair to join, the tree is returned
+    unchanged. `shares` and `sources` are updated in place.
     """
 
     def joint_share(split_index: int) -> float:
-        """Return the share of the work below a split."""
+        """Return the share of the work that the two zones of a split have together."""
         return sum(shares[~child] for child in tree.children[split_index])
 
     joinable = [

@@ -1,7 +1,8 @@
 """Possible splits of a zone, with the work and the number of regions on both sides.
 
-Scalars are split at quantiles of the events and at ends of regions. Vectors are split by their
-projection on random directions and on the direction along which they differ most.
+Scalars are split at quantiles of the events' keys and of the ends of regions. Vectors are split by
+their score with random directions, and with the direction along which they have the largest
+variance.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _ROUNDS = 4  # of the power iteration that approximates the direction of the lar
 
 @dataclass(frozen=True, slots=True)
 class SplitCandidate:
-    """A possible split, with the load of both sides.
+    """Possible split, with the load of both sides.
 
     Args:
         split: the split.
@@ -55,7 +56,7 @@ def generate_candidates(
     attributes: frozenset[str],
     seed: list[int],
 ) -> Iterator[SplitCandidate]:
-    """Yield splits by each of the given attributes that at least one region constrains.
+    """Yield splits by each attribute of `attributes` that at least one region constrains.
 
     Args:
         events: a sample of the events of the zone.
@@ -80,9 +81,10 @@ def _split_scalars(
     name: str, regions: Regions, batch: Scalars, free_count: int, column: ScalarColumn | None,
     event_work: Floats,
 ) -> Iterator[SplitCandidate]:  # fmt: skip
-    """Yield splits by a scalar attribute: by null if events have null, and by keys.
+    """Yield splits by a scalar attribute: by keys, and by null if it is null in an event.
 
-    `free_count` is the number of regions that do not constrain the attribute.
+    `batch` has the constraints on the attribute, and `free_count` is the number of regions without
+    such a constraint. `column` has the events' values, or is None if the events lack the attribute.
     """
     type_ = regions.space[name].type
     has_key = np.asarray(batch.lower <= batch.upper, np.bool_)
@@ -108,7 +110,11 @@ def _split_scalars(
 def _choose_split_keys(batch: Scalars, lower: Any, keys: Any, cumulative_work: Floats) -> list[Any]:
     """Return keys with which the high side of a split may begin, ascending.
 
-    `lower` and `keys` are sorted: the lower ends of regions, and the keys of events.
+    Args:
+        batch: the constraints on the attribute.
+        lower: lower ends of the constraints that do not admit null, ascending.
+        keys: keys of the events, ascending.
+        cumulative_work: 0, followed by the total work of the first 1, 2, … of these events.
     """
     split_keys = list(lower[_quantile_rows(len(lower))])
     if len(keys):
@@ -123,7 +129,7 @@ def _choose_split_keys(batch: Scalars, lower: Any, keys: Any, cumulative_work: F
 
 
 def _quantile_rows(count: int) -> NDArray[np.int64]:
-    """Return the rows of the quantiles among `count` sorted values, ascending."""
+    """Return the rows of the quantiles 1/16 to 15/16 of `count` sorted values, each row once."""
     return np.unique((_QUANTILES * count).astype(np.int64)) if count else np.empty(0, np.int64)
 
 
@@ -135,9 +141,10 @@ def _split_vectors(
     event_work: Floats,
     seed: list[int],
 ) -> Iterator[SplitCandidate]:
-    """Yield splits of a vector attribute by the metric that most of its balls have.
+    """Yield splits of a vector attribute, for the metric that most balls on it have.
 
-    `free_count` is the number of regions that do not constrain the attribute.
+    Thresholds are quantiles of the events' scores, weighted by work. `batch` has the constraints on
+    the attribute, and `free_count` is the number of regions without such a constraint.
     """
     valued = np.flatnonzero(column.states == ValueState.VALUE)
     if not len(valued) or not len(batch.metrics):

@@ -1,8 +1,8 @@
 """Splits: each divides the events of a zone into a low and a high side, by one attribute.
 
-An event is on one side. A region is on each side on which it may contain an event; if that cannot
-be decided, it is on both sides, so that no match is lost. An event whose attribute is null is on
-the low side of every split. A split by null separates these events from all others.
+An event is on one side. A region is on each side on which it may contain an event. If this cannot
+be decided, the region is on both sides, so that no match is lost. An event whose attribute is null
+is on the low side of every split. A split by null has only these events on the low side.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["KeySplit", "NullSplit", "Sides", "Split"]
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 Sides = tuple[Bools, Bools]
-"""For each row whether it is on the low side, and whether it is on the high side."""
+"""Two masks: for each row whether it is on the low side, and whether it is on the high side."""
 
 
 class Split(Protocol):
-    """The division of a zone in two, by one attribute."""
+    """Division of a zone into a low and a high side, by one attribute."""
 
     @property
     def attribute(self) -> str:
@@ -41,21 +41,21 @@ class Split(Protocol):
         ...
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """Return whether each region may contain events on the low and on the high side."""
+        """Return for each row of `rows` whether its region is on the low and on the high side."""
         ...
 
     def to_predicate(self, column: str) -> str:
         """Return a SQL predicate that is true for an event on the high side.
 
         Args:
-            column: the column with the attribute of the events, as SQL.
+            column: SQL expression for the attribute of an event, such as a column name.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KeySplit:
-    """A split by key: keys below `first_high_key` are low, the others are high."""
+    """Split by key: keys below `first_high_key` and null are low, all other keys are high."""
 
     attribute: str
     type: Type
@@ -67,7 +67,7 @@ class KeySplit:
         return column.valid[rows] & np.asarray(column.keys[rows] >= self.first_high_key, np.bool_)
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """Return whether each region may contain events on the low and on the high side."""
+        """Return for each row of `rows` whether its region is on the low and on the high side."""
         low, high, positions, batch, batch_rows = _find_constrained(regions, self.attribute, rows)
         if batch is not None:
             # Comparing the ends is exact: a constraint admits the ends of its interval even if it
@@ -90,7 +90,7 @@ class KeySplit:
 
 @dataclass(frozen=True, slots=True)
 class NullSplit:
-    """A split by null: null is low, all values are high."""
+    """Split by null: null is low, all values are high."""
 
     attribute: str
 
@@ -99,7 +99,7 @@ class NullSplit:
         return _scalar_column(events, self.attribute).valid[rows]
 
     def find_sides(self, regions: Regions, rows: Rows) -> Sides:
-        """Return whether each region may contain events on the low and on the high side."""
+        """Return for each row of `rows` whether its region is on the low and on the high side."""
         low, high, positions, batch, batch_rows = _find_constrained(regions, self.attribute, rows)
         if batch is not None:
             low[positions] = batch.nulls[batch_rows]
@@ -126,9 +126,9 @@ def _find_constrained(
     """Return sides that are true for all regions, and the constraints by which to correct them.
 
     Returns:
-        The low side, the high side, the positions in `rows` of the regions that constrain the
-        attribute, the batch of all constraints on it (None if no region has one), and the rows of
-        that batch for these regions.
+        The mask of the low side and that of the high side; the positions in `rows` of the regions
+        that constrain the attribute; the batch of all constraints on the attribute, or None if
+        there are none; and for each of these positions the row of its constraint in the batch.
     """
     low, high = np.ones(len(rows), np.bool_), np.ones(len(rows), np.bool_)
     constraints = regions.constraints.get(attribute)

@@ -1,4 +1,4 @@
-"""Zone map: the zones of a set of subscriptions, as they are stored with the set.
+"""Zone map: the zones of a set of subscriptions, which a store saves together with the set.
 
 A subscription is in every zone that one of its regions meets (*can*: PURE). A subscription that
 meets too many zones is in `EVERYWHERE` instead, and is matched with the events of every zone.
@@ -27,10 +27,10 @@ from covey.zones.zone_tree import ZoneTree
 __all__ = ["EVERYWHERE", "ZoneMap", "ZoneMembers"]
 
 EVERYWHERE = -1
-"""Number that stands for a zone if a subscription meets too many zones; it is broadcast."""
+"""Zone number of subscriptions that meet too many zones; they are matched with every event."""
 
 _MAX_LOAD_RATIO = 1.2  # largest work of a partition, in multiples of the mean
-_MAX_MEAN_PARTITIONS = 4  # largest mean number of partitions per zone
+_MAX_MEAN_PARTITIONS = 4  # largest mean number of additional partitions per zone
 # No region is broadcast if broad regions have at most this many copies per region of the sample.
 _MAX_COPIED_SHARE = 0.1
 _UNLIMITED_ZONES = 1 << 30  # max_zones so large that no subscription is in EVERYWHERE
@@ -42,13 +42,13 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ZoneMembers:
-    """The subscriptions of one zone, or of `EVERYWHERE`.
+    """Subscriptions of one zone, or of `EVERYWHERE`.
 
     Args:
         zone: number of the zone.
         rows: rows of the subscriptions, ascending.
-        first_zones: home zone of each subscription: the first zone that it is in.
-        is_replicated: whether each subscription is in several zones.
+        first_zones: home zone of each subscription: the zone with the lowest number that it is in.
+        is_replicated: for each subscription whether it is in several zones.
     """
 
     zone: int
@@ -58,21 +58,21 @@ class ZoneMembers:
 
     @property
     def is_copy(self) -> Bools:
-        """Whether each subscription is a replica here: this zone is not its home zone."""
+        """For each subscription whether it is a replica: this zone is not its home zone."""
         copies: Bools = self.first_zones != self.zone
         return copies
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneMap:
-    """A zone tree, with the expected work of each zone and the limit for broadcasting.
+    """Zone tree, with the expected work of each zone and the limit for broadcasting.
 
     Args:
         tree: the zones.
         zone_work: expected share of the work of each zone.
         max_zones: a subscription that meets more zones than this is in `EVERYWHERE`.
-        requested_zones: number of zones that the tree was built for; it has fewer if no zone could
-            be split further.
+        requested_zones: number of zones that was requested when the tree was built; the tree has
+            fewer zones if no zone could be split further.
     """
 
     tree: ZoneTree
@@ -90,16 +90,18 @@ class ZoneMap:
         requested_zones: int | None = None,
         regions: Regions | None = None,
     ) -> ZoneMap:
-        """Return a zone map in which regions that meet more than half of the zones are broadcast.
+        """Return a zone map that broadcasts subscriptions that meet more than half of the zones.
 
-        If there are few such regions, none is broadcast, because copies of them cost less than a
-        broadcast segment, which is matched with the events of every zone.
+        If few regions are so broad, no subscription is broadcast: their copies then cost less than
+        a broadcast segment, which is matched with the events of every zone. They are few if the
+        numbers of zones that they meet add up to at most a tenth of the number of `regions`.
 
         Args:
             tree: the zones.
             zone_work: expected share of the work of each zone.
-            requested_zones: number of zones that the tree was built for; None for its own number.
-            regions: a sample of regions to decide by; None to broadcast broad regions in any case.
+            requested_zones: number of zones that was requested; None for the number in `tree`.
+            regions: a sample of the regions, to decide whether few are broad; None to broadcast
+                in any case.
         """
         max_zones = max(2, len(tree) // 2)
         if regions is not None:
@@ -118,6 +120,9 @@ class ZoneMap:
     def partitions_per_zone(self) -> Rows:
         """Number of partitions of each zone, chosen so that partitions have about equal work.
 
+        No partition has more than 1.2 times the mean work, unless this would need more than five
+        partitions per zone on average.
+
         >>> ZoneMap.build(ZoneTree(), np.array([0.1, 0.7, 0.1, 0.1])).partitions_per_zone.tolist()
         [1, 5, 1, 1]
         """
@@ -131,17 +136,22 @@ class ZoneMap:
 
     @check_arguments
     def assign(self, regions: Regions, subscription_rows: Rows, subscription_count: int) -> Pairs:
-        """Return sorted pairs of a subscription and a zone in which it is stored.
+        """Return pairs of a subscription and a zone in which the subscription must be stored.
 
         A subscription without a region is in zone 0, so that every subscription is stored.
 
         Args:
             regions: regions of all subscriptions.
-            subscription_rows: the subscription of each region.
+            subscription_rows: for each region the row of its subscription.
             subscription_count: number of subscriptions.
 
         Returns:
-            The subscriptions as query rows and their zones, or `EVERYWHERE`, as stored rows.
+            Pairs of a subscription row, as query row, and a zone number or `EVERYWHERE`, as stored
+            row, sorted by subscription and then by zone.
+
+        Raises:
+            InvalidArgumentError: if there is not exactly one valid subscription row for each
+                region.
         """
         check_range("subscription_count", subscription_count, 0, 1 << 40)
         if len(subscription_rows) != len(regions):
@@ -171,9 +181,9 @@ class ZoneMap:
     def iterate_members(
         self, regions: Regions, subscription_rows: Rows, subscription_count: int
     ) -> Iterator[ZoneMembers]:
-        """Yield the members of each zone that has subscriptions, `EVERYWHERE` first.
+        """Yield the members of each zone that has any: `EVERYWHERE`, then by zone number.
 
-        Arguments are as for `assign`.
+        The arguments are those of `assign`.
         """
         assigned = self.assign(regions, subscription_rows, subscription_count)
         subscriptions, zone_of_pair = (
@@ -189,7 +199,7 @@ class ZoneMap:
             yield ZoneMembers(zone, rows, first[rows], np.diff(starts)[rows] > 1)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that `from_arrays` needs, besides the metadata, to restore the map."""
+        """Return the arrays of the map; `from_arrays` also needs the result of `to_metadata`."""
         directions = [
             split.direction for split in self.tree.splits if isinstance(split, DirectionSplit)
         ]
@@ -200,7 +210,7 @@ class ZoneMap:
         }
 
     def to_metadata(self) -> JsonObject:
-        """Return the part of the map that is not in its arrays, as values for JSON."""
+        """Return the part of the map that `to_arrays` does not return, as values for JSON."""
         splits = [_split_to_json(split) for split in self.tree.splits]
         return {
             "max_zones": self.max_zones,
@@ -219,6 +229,9 @@ class ZoneMap:
             space: the space of the events.
             arrays: result of `to_arrays`.
             metadata: result of `to_metadata`.
+
+        Raises:
+            InvalidArgumentError: if an array or a field of the metadata is missing.
         """
         fields: Mapping[str, Any] = metadata
         try:
@@ -250,7 +263,10 @@ def _split_to_json(split: Split) -> dict[str, Any]:
 def _split_from_json(
     space: Space, saved: Mapping[str, Any], direction: NDArray[np.float32] | None
 ) -> Split:
-    """Return the split with these values; `direction` is None unless it splits vectors."""
+    """Return the split that `_split_to_json` encoded.
+
+    `direction` is the direction of a `DirectionSplit`, and None for other splits.
+    """
     name = saved["attribute"]
     if direction is not None:
         return DirectionSplit(name, Metric(saved["metric"]), direction, saved["threshold"])

@@ -19,10 +19,10 @@ __all__ = ["build_zone_regions"]
 
 
 def build_zone_regions(tree: ZoneTree, space: Space) -> Regions:
-    """Return a region for each zone, in the order of zones.
+    """Return a region for each zone, in the order of zones, that contains all events of the zone.
 
-    Splits of vectors are left out, because a region cannot express them: then the region contains
-    more events than the zone.
+    Splits of vectors are left out, because a region cannot express them. If a zone has such a
+    split, its region contains more events than the zone.
 
     >>> import pyarrow as pa
     >>> from covey.language import render
@@ -38,7 +38,10 @@ def build_zone_regions(tree: ZoneTree, space: Space) -> Regions:
     zones: list[int] = []
 
     def walk(node: int, node_bounds: dict[str, tuple[Any, Any, bool]]) -> None:
-        """Append the zones below a node and their bounds: lower key, upper key, whether null."""
+        """Append the zones below a node to `zones`, and their bounds to `bounds`.
+
+        Bounds of an attribute are the lower key, the upper key, and whether null is admitted.
+        """
         if node < 0:
             zones.append(~node)
             for name in names:

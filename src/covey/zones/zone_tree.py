@@ -1,6 +1,6 @@
-"""Zone tree: splits whose leaves are zones.
+"""Zone tree: a binary tree with splits as inner nodes and zones as leaves.
 
-An event is in one zone, a region in every zone that it meets.
+An event is in one zone; a region is in every zone that it meets.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ZoneTree:
-    """Splits whose leaves are zones, numbered from 0.
+    """Binary tree of splits; its leaves are the zones, numbered from 0.
 
-    `children[i]` are the low and the high child of split i: the number of a later split, or
-    `~zone`, which is negative. Split 0 is the root. Without splits there is one zone, 0.
+    `children[i]` has the low and the high child of split i. A child is the number of a later split,
+    or `~zone`, which is negative. Split 0 is the root. Without splits there is one zone, 0.
 
-    Cost: one comparison per event and split on its path, about log2 of the number of zones.
+    Cost: one comparison for each event and each split on its path from the root; the length of a
+    path is about log2 of the number of zones.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -65,9 +66,9 @@ class ZoneTree:
 
     @check_arguments
     def find_region_zones(self, regions: Regions) -> Pairs:
-        """Return pairs of a region and a zone in which it may contain an event.
+        """Return pairs of a region and a zone in which the region may contain an event.
 
-        Regions are query rows, zones are stored rows.
+        Regions are query rows, zones are stored rows; pairs are sorted by region.
         """
         leaves = list(self._walk_leaves(np.arange(len(regions)), _make_region_divider(regions)))
         region_rows = np.concatenate([np.empty(0, np.int64), *(rows for _, rows in leaves)])
@@ -78,7 +79,7 @@ class ZoneTree:
         """Return a SQL expression that computes the zone of an event.
 
         Args:
-            column: function that returns the column of an attribute, as SQL.
+            column: function that returns a SQL expression for an attribute, given its name.
         """
 
         def text(node: int) -> str:
@@ -92,7 +93,10 @@ class ZoneTree:
         return text(0 if self.splits else ~0)
 
     def with_split(self, zone: int, split: Split) -> ZoneTree:
-        """Return the tree with one zone split: the low side keeps its number, the high is new."""
+        """Return the tree with one zone split.
+
+        The low side keeps the number of the zone; the high side gets the number `len(self)`.
+        """
         children = [
             tuple(len(self.splits) if child == ~zone else child for child in pair)
             for pair in self.children
@@ -100,16 +104,17 @@ class ZoneTree:
         return ZoneTree((*self.splits, split), (*children, (~zone, ~len(self))))  # type: ignore[arg-type]
 
     def without_split(self, split_index: int) -> ZoneTree:
-        """Return the tree without a split whose two children are zones.
+        """Return the tree without a split whose two children are zones, which are joined.
 
-        The joined zone has the lower number of the two, and the last zone gets the higher one.
+        The joined zone gets the lower of their two numbers. The last zone gets the higher number,
+        which is free.
         """
         low, high = (~child for child in self.children[split_index])
         joint, removed, last = min(low, high), max(low, high), len(self) - 1
         zones = {~last: ~removed, split_index: ~joint}
 
         def renumbered(child: int) -> int:
-            """Return a child of the old tree as it is numbered in the new tree."""
+            """Return the number in the new tree of a child in the old tree."""
             child = zones.get(child, child)
             return child - 1 if child > split_index else child
 
@@ -125,9 +130,10 @@ class ZoneTree:
     def _walk_leaves(
         self, rows: Rows, divide: Callable[[Split, Rows], tuple[Rows, Rows]]
     ) -> Iterator[tuple[int, Rows]]:
-        """Yield each leaf, as `~zone`, with the rows that reach it.
+        """Yield leaves, as `~zone`, with the rows that reach them.
 
-        `divide` returns the rows of the low and of the high side of a split.
+        Not all leaves without rows are yielded. `divide` returns the rows on the low and on the
+        high side of a split.
         """
         stack = [(0 if self.splits else ~0, rows)]
         while stack:
@@ -141,7 +147,7 @@ class ZoneTree:
 
 
 def _make_event_divider(events: Events) -> Callable[[Split, Rows], tuple[Rows, Rows]]:
-    """Return a function that divides rows of events by a split; an event is on one side."""
+    """Return a function that divides rows of events by a split; each event is on one side."""
 
     def divide(split: Split, rows: Rows) -> tuple[Rows, Rows]:
         """Return the rows of events on the low side, and those on the high side."""

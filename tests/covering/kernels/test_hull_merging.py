@@ -1,4 +1,4 @@
-"""What a merge adds, beside plain sums."""
+"""Cost and perfection of hull merges, compared with plain sums over points."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _ends(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 @given(_boxes(2))
-def test_volume_added_and_perfection_are_those_of_points(
+def test_added_volume_and_perfection_are_those_of_point_sets(
     boxes: tuple[np.ndarray, np.ndarray],
 ) -> None:
     lower, upper = boxes
@@ -49,7 +49,7 @@ def test_volume_added_and_perfection_are_those_of_points(
 
 
 @given(_boxes(2), st.integers(0, 150), st.integers(0, 99))
-def test_events_let_in_are_those_in_the_hull(
+def test_newly_admitted_events_are_those_in_the_hull(
     boxes: tuple[np.ndarray, np.ndarray], count: int, seed: int
 ) -> None:
     lower, upper = boxes
@@ -62,31 +62,31 @@ def test_events_let_in_are_those_in_the_hull(
 
 
 @given(_boxes(9), st.integers(0, 99), st.sampled_from([0.0, 3.0, 20.0, np.inf]))
-def test_merges_are_paid_and_stay_within_the_limit(
+def test_merge_costs_are_right_and_stay_within_the_limit(
     boxes: tuple[np.ndarray, np.ndarray], seed: int, limit: float
 ) -> None:
     lower, upper = boxes
     events = np.random.default_rng(seed).integers(0, 5, (20, lower.shape[1]), np.int32)
-    rest = np.array([0, 0, 0, 0, 0, 0, 1, 1, 2], np.int32)
+    residual_ids = np.array([0, 0, 0, 0, 0, 0, 1, 1, 2], np.int32)
     ends = _ends(lower, upper)
     hulls = [part.copy() for part in (lower, upper, ends)]
-    pairs, costs, perfect = merge_pairwise(*hulls, rest, events, 0.5, limit)
+    pairs, costs, perfect = merge_pairwise(*hulls, residual_ids, events, 0.5, limit)
     assert costs.sum() <= limit
     if limit == np.inf:
         assert len(pairs) == 5 + 1
     alive = {i: _points(lower[i], upper[i]) for i in range(9)}
     low, high = lower.copy(), upper.copy()
-    let = np.zeros(len(events), np.bool_)
+    admitted = np.zeros(len(events), np.bool_)
     for (i, j), cost, is_free in zip(pairs.tolist(), costs, perfect, strict=True):
-        assert rest[i] == rest[j]
+        assert residual_ids[i] == residual_ids[j]
         low[i], high[i] = np.minimum(low[i], low[j]), np.maximum(high[i], high[j])
         one, other = alive[i], alive.pop(j)
         alive[i] = _points(low[i], high[i])
         more = len(alive[i]) - len(one | other)
         inside = ((low[i] <= events) & (events <= high[i])).all(axis=1)
         assert is_free == (more == 0)
-        assert np.isclose(cost, 0 if is_free else max(more * 0.5, (inside & ~let).sum()))
-        let |= inside
+        assert np.isclose(cost, 0 if is_free else max(more * 0.5, (inside & ~admitted).sum()))
+        admitted |= inside
     for i in alive:
         assert (hulls[0][i] == low[i]).all()
         assert (hulls[1][i] == high[i]).all()

@@ -1,4 +1,4 @@
-"""Subtraction beside sets of points."""
+"""Subtraction of boxes, compared with set differences of points."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def _points(low: np.ndarray, high: np.ndarray) -> set[tuple[int, ...]]:
 
 
 @given(st.data(), st.integers(1, 3))
-def test_what_is_left_is_the_difference_and_disjoint(data: st.DataObject, axes: int) -> None:
+def test_the_pieces_after_subtraction_are_the_difference_and_disjoint(
+    data: st.DataObject, axes: int
+) -> None:
     pieces, boxes = data.draw(_boxes(3, axes)), data.draw(_boxes(3, axes))
     box = np.array(data.draw(st.permutations(range(3))), np.int64)
     low, high = pieces[..., 0].copy(), pieces[..., 1].copy()
@@ -33,27 +35,33 @@ def test_what_is_left_is_the_difference_and_disjoint(data: st.DataObject, axes: 
         parts = [_points(lows[p], highs[p]) for p in np.flatnonzero(of == i)]
         whole = _points(low[i], high[i]) - _points(*boxes[box[i]].T)
         inside = _points(*boxes[box[i]].T) & _points(low[i], high[i])
-        if inside:  # a box that holds no point of a piece is never taken out of it
+        if inside:  # a box is never subtracted from a piece without a common point
             assert set().union(*parts) == whole
             assert sum(map(len, parts)) == len(whole)
 
 
 @given(st.data(), st.integers(1, 3))
-def test_who_takes_most_comes_before_and_has_no_other_rest(data: st.DataObject, axes: int) -> None:
+def test_the_largest_taker_has_a_smaller_rank_and_a_compatible_residual_constraint(
+    data: st.DataObject, axes: int
+) -> None:
     boxes = data.draw(_boxes(6, axes))
     lower, upper = boxes[..., 0].copy(), boxes[..., 1].copy()
     ranks = np.array(data.draw(st.permutations(range(6))), np.int32)
-    rests = np.array(data.draw(st.lists(st.integers(0, 2), min_size=6, max_size=6)), np.int32)
+    residual_ids = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=6, max_size=6)), np.int32
+    )
     owner = np.array([0, 3], np.int64)
     low, high = lower[owner], upper[owner]
     pairs = [(i, b) for i in range(2) for b in range(6) if (lower[b] <= low[i]).all()
              and (low[i] <= upper[b]).all()]  # fmt: skip
-    asked, stored = np.array(pairs, np.int32).reshape(-1, 2).T.copy()
-    best = choose_largest_takers(asked, stored, owner, low, high, lower, upper, ranks, rests)
+    query_rows, stored = np.array(pairs, np.int32).reshape(-1, 2).T.copy()
+    best = choose_largest_takers(
+        query_rows, stored, owner, low, high, lower, upper, ranks, residual_ids
+    )
     for i in range(2):
-        mine = owner[i]
-        may = [b for a, b in pairs if a == i and ranks[b] < ranks[mine]
-               and rests[b] in (0, rests[mine])]  # fmt: skip
+        own_row = owner[i]
+        allowed = [b for a, b in pairs if a == i and ranks[b] < ranks[own_row]
+               and residual_ids[b] in (0, residual_ids[own_row])]  # fmt: skip
         piece = _points(low[i], high[i])
-        most = [(-len(piece & _points(lower[b], upper[b])), ranks[b], b) for b in may]
-        assert best[i] == (min(most)[2] if most else -1)
+        candidates = [(-len(piece & _points(lower[b], upper[b])), ranks[b], b) for b in allowed]
+        assert best[i] == (min(candidates)[2] if candidates else -1)

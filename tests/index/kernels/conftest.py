@@ -1,4 +1,4 @@
-"""Room for answers: ample, or the least that a kernel can do with."""
+"""A fixture that runs kernels with an ample buffer, and with the smallest one that they need."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from covey.index.kernels.tree_search import match_leaves
 from covey.index.segment.query import pair_buffer
 
-LEAST_OF_LEAVES, LEAST = 9 * 1024, 1024  # a block of proposals, the children of a node
+LEAST_OF_LEAVES, LEAST = 9 * 1024, 1024  # a block of candidates; the children of a node
 
 
-class Found(Protocol):
-    """`pair_buffer.collect_pairs`."""
+class CollectPairs(Protocol):
+    """The signature of `pair_buffer.collect_pairs`."""
 
     def __call__(
         self,
@@ -27,8 +27,8 @@ class Found(Protocol):
 
 
 @pytest.fixture(params=["ample", "scant"])
-def found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Found:
-    """`pair_buffer.collect_pairs`, which has to go on again and again where room is scant."""
+def found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> CollectPairs:
+    """Return `pair_buffer.collect_pairs` with an ample or a scant buffer (many calls)."""
     if request.param == "ample":
         return pair_buffer.collect_pairs
     monkeypatch.setattr(pair_buffer, "_thread_buffer", pair_buffer._ThreadBuffer())

@@ -1,4 +1,4 @@
-"""Rows of codes of every kind, as the kernels meet them."""
+"""Random rows of codes of every kind that kernels read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ seeds = st.integers(0, 10_000)
 
 
 def boxes(seed: int, count: int, spread: int) -> Codes:
-    """Boxes: some free, some of null alone, some with one end; some attributes free everywhere."""
+    """Draw boxes with unbounded, null and one-sided intervals and unconstrained attributes."""
     random = np.random.default_rng(seed)
     ends = np.sort(3 + random.integers(0, spread, (2, count, WIDTH)), axis=0)
     kind = random.integers(0, 6, (count, WIDTH)) * (random.random(WIDTH) < 0.8)

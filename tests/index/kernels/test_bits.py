@@ -1,4 +1,4 @@
-"""Words of bits beside Python's integers."""
+"""Operations on words of bits, compared with Python's integers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ codes = st.integers(0, 9) | st.integers(LAST - 9, LAST) | st.integers(0, LAST)
 
 
 @njit
-def of_a_word(word: Any) -> Any:
+def inspect_word(word: Any) -> Any:
     return bits.lowest_bit(word), bits.count_bits(word)
 
 
@@ -33,20 +33,22 @@ def compared(low: Any, high: Any, lower: Any, upper: Any) -> Any:
 
 
 @given(words.filter(bool))
-def test_the_lowest_bit_and_the_number_of_bits(word: int) -> None:
-    lowest, count = of_a_word(np.uint64(word))
+def test_lowest_bit_and_count_bits_equal_those_of_python(word: int) -> None:
+    lowest, count = inspect_word(np.uint64(word))
     assert lowest == (word & -word).bit_length() - 1
     assert count == word.bit_count()
 
 
-def test_no_bits_are_counted_as_none() -> None:
-    assert of_a_word(np.uint64(0))[1] == 0
+def test_count_bits_of_zero_is_zero() -> None:
+    assert inspect_word(np.uint64(0))[1] == 0
 
 
 @given(st.lists(sets, min_size=1, max_size=5), st.data())
-def test_what_sets_have_in_common(some: list[list[int]], data: st.DataObject) -> None:
-    which = data.draw(st.lists(st.integers(0, len(some) - 1), min_size=1, max_size=6))
-    all_sets, answer = np.array(some, np.uint64), np.full(WORDS, 7, np.uint64)
+def test_intersect_sets_equals_bitwise_and(
+    drawn_sets: list[list[int]], data: st.DataObject
+) -> None:
+    which = data.draw(st.lists(st.integers(0, len(drawn_sets) - 1), min_size=1, max_size=6))
+    all_sets, answer = np.array(drawn_sets, np.uint64), np.full(WORDS, 7, np.uint64)
     starts = np.array([*(WORDS * i for i in which), 0], np.uint64)
     mask = in_common(all_sets.ravel(), starts, np.uint64(len(which)), answer)
     expected = np.bitwise_and.reduce(all_sets[which])
@@ -56,7 +58,7 @@ def test_what_sets_have_in_common(some: list[list[int]], data: st.DataObject) ->
 
 @st.composite
 def corners_and_ends(draw: st.DrawFn) -> list[int]:
-    """A low and a high corner, a lower and an upper end: the same code, neighbours or any."""
+    """Draw the corners of a query and the ends of a box: equal, adjacent or arbitrary codes."""
     first = draw(codes)
     near = st.sampled_from([first, max(0, first - 1), min(LAST, first + 1)])
     return [first, *(draw(near | codes) for _ in range(3))]

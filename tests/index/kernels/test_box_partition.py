@@ -1,4 +1,4 @@
-"""How boxes are cut apart: nothing is lost, leaves are small, near boxes stay together."""
+"""The partition of boxes into leaves: no box is lost, leaves are small and keep boxes together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOP = np.array([9, 43, 2003, LAST - 2])
 
 
 @given(seeds, st.sampled_from(SPREADS))
-def test_the_narrowest_attribute_is_the_one_least_likely_reached(seed: int, spread: int) -> None:
+def test_the_most_selective_attribute_has_the_lowest_probability(seed: int, spread: int) -> None:
     codes = boxes(seed, 50, spread)
     events = np.random.default_rng(seed).integers(0, TOP + 1, (20, WIDTH)).astype(np.uint16)
     below = compute_chance_below(events, TOP)
@@ -28,7 +28,7 @@ def test_the_narrowest_attribute_is_the_one_least_likely_reached(seed: int, spre
 
 
 @given(seeds, st.integers(0, 300), st.integers(1, 40), st.sampled_from(SPREADS))
-def test_boxes_are_cut_into_leaves(seed: int, count: int, size: int, spread: int) -> None:
+def test_boxes_are_partitioned_into_leaves(seed: int, count: int, size: int, spread: int) -> None:
     codes = boxes(seed, 300, spread)
     below = compute_chance_below(None, TOP)
     chosen = np.random.default_rng(seed).permutation(300)[:count].astype(np.int32)
@@ -39,11 +39,11 @@ def test_boxes_are_cut_into_leaves(seed: int, count: int, size: int, spread: int
     sizes = np.diff(ends, prepend=0)
     assert sizes.max() <= size
     assert count == 0 or sizes.min() > 0
-    assert len(ends) == max(1, -(-count // size)), "no more leaves than are needed"
+    assert len(ends) == max(1, -(-count // size)), "there must be no more leaves than needed"
 
 
 @given(st.lists(st.integers(0, 3) | st.integers(0, 65535), min_size=1, max_size=80), st.data())
-def test_selecting_puts_the_smaller_keys_first(keys: list[int], data: st.DataObject) -> None:
+def test_quick_select_puts_smaller_keys_first(keys: list[int], data: st.DataObject) -> None:
     first = data.draw(st.integers(0, len(keys) - 1))
     last = data.draw(st.integers(first, len(keys) - 1))
     middle = data.draw(st.integers(first, last))
@@ -58,8 +58,8 @@ def test_selecting_puts_the_smaller_keys_first(keys: list[int], data: st.DataObj
 
 @pytest.mark.parametrize("column", range(WIDTH))
 @pytest.mark.parametrize("side", [0, WIDTH])
-def test_boxes_that_are_apart_come_apart(column: int, side: int) -> None:
-    """Four heaps along one end of one attribute: each leaf has boxes of one heap."""
+def test_separate_groups_of_boxes_get_separate_leaves(column: int, side: int) -> None:
+    """With four groups along one end of one attribute, each leaf has boxes of one group."""
     random = np.random.default_rng(column)
     codes = np.zeros((400, 2 * WIDTH), np.uint16)
     codes[:, WIDTH:] = LAST

@@ -1,4 +1,4 @@
-"""How rows come down from nodes to children, beside sets in NumPy."""
+"""The descent of query rows from nodes to children, compared with sets in NumPy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from covey.index.segment.bitmap_tree import TreeLevel
 from covey.index.segment.query.encoded_query import EncodedQuery
 from covey.index.segment.query.pair_buffer import group_by
 from tests.index.coded import Coded, Ints, Pairs, corners, pairs, points
-from tests.index.kernels.conftest import Found
+from tests.index.kernels.conftest import CollectPairs
 
 NODES, ROWS = 9, 150
 
@@ -33,36 +33,36 @@ def level(random: np.random.Generator) -> TreeLevel:
 
 
 @pytest.mark.parametrize("rows", [points, corners])
-def test_children_that_may_contain_rows(
-    found: Found, level: TreeLevel, random: np.random.Generator, rows: Any
+def test_descend_finds_children_that_may_contain_rows(
+    found: CollectPairs, level: TreeLevel, random: np.random.Generator, rows: Any
 ) -> None:
-    """Those in the buckets of both corners."""
-    asked, *_ = rows(random, ROWS, 3)
+    """These children are in the buckets of both corners."""
+    query, *_ = rows(random, ROWS, 3)
     starts, visitors = visits(random)
-    high = None if asked.high is asked.low else asked.high
-    answer = pairs(*found(descend, NODES, (asked.low, high, visitors, starts, *level)))
-    assert answer == searched(level, asked, starts, visitors, lambda low, high: {low, high}, np.all)
+    high = None if query.high is query.low else query.high
+    answer = pairs(*found(descend, NODES, (query.low, high, visitors, starts, *level)))
+    assert answer == searched(level, query, starts, visitors, lambda low, high: {low, high}, np.all)
     assert answer
 
 
-def test_children_that_may_meet_rows(
-    found: Found, level: TreeLevel, random: np.random.Generator
+def test_descend_overlapping_finds_children_that_may_overlap_rows(
+    found: CollectPairs, level: TreeLevel, random: np.random.Generator
 ) -> None:
-    """Those in any bucket from one corner to the other."""
-    asked, *_ = corners(random, ROWS, 3)
+    """These children are in a bucket between the two corners."""
+    query, *_ = corners(random, ROWS, 3)
     starts, visitors = visits(random)
     answer = pairs(
-        *found(descend_overlapping, NODES, (asked.low, asked.high, visitors, starts, *level))
+        *found(descend_overlapping, NODES, (query.low, query.high, visitors, starts, *level))
     )
     between = searched(
-        level, asked, starts, visitors, lambda low, high: {*range(low, high + 1)}, np.any
+        level, query, starts, visitors, lambda low, high: {*range(low, high + 1)}, np.any
     )
     assert answer == between
     assert answer
 
 
 def visits(random: np.random.Generator) -> tuple[Ints, Any]:
-    """Some rows for every node but one, which none has reached."""
+    """Draw query rows for every node but one, which no row reaches."""
     lengths = random.integers(1, ROWS, NODES)
     lengths[NODES // 2] = 0
     rows = [np.sort(random.permutation(ROWS)[:length]) for length in lengths]
@@ -71,33 +71,33 @@ def visits(random: np.random.Generator) -> tuple[Ints, Any]:
 
 def searched(
     level: TreeLevel,
-    asked: EncodedQuery,
+    query: EncodedQuery,
     starts: Ints,
     rows: Any,
     buckets: Callable[[int, int], set[int]],
     joined: Any,
 ) -> Pairs:
-    """Children of each node that pass all of its tests: the sets of their buckets, joined."""
+    """Return the pairs of child and row that pass all tests of a node, by sets in NumPy."""
     sets = np.unpackbits(level.sets.view(np.uint8), bitorder="little").reshape(-1, 64 * WORDS)
     found = set()
     for v in range(NODES):
         first, last = level.children[v : v + 2].tolist()
         for row in rows[starts[v] : starts[v + 1]].tolist():
-            kept = np.ones(last - first, np.bool_)
+            passes = np.ones(last - first, np.bool_)
             for t in range(level.tests[v], level.tests[v + 1]):
                 k, how = level.attribute[t], (level.base[t], level.scale[t], level.size[t])
                 chosen = buckets(
-                    find_bucket(asked.low[row, k], *how), find_bucket(asked.high[row, k], *how)
+                    find_bucket(query.low[row, k], *how), find_bucket(query.high[row, k], *how)
                 )
-                at = level.offset[t] // WORDS + np.array(sorted(chosen))
-                kept &= joined(sets[at, : last - first], axis=0)
-            found |= {(first + child, row) for child in np.flatnonzero(kept).tolist()}
+                set_rows = level.offset[t] // WORDS + np.array(sorted(chosen))
+                passes &= joined(sets[set_rows, : last - first], axis=0)
+            found |= {(first + child, row) for child in np.flatnonzero(passes).tolist()}
     return found
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99)), max_size=50))
-def test_rows_by_child(found_before: list[tuple[int, int]]) -> None:
-    groups, values = np.array(found_before, np.int32).reshape(-1, 2).T.copy()
+def test_group_by_groups_values_in_order(ungrouped_pairs: list[tuple[int, int]]) -> None:
+    groups, values = np.array(ungrouped_pairs, np.int32).reshape(-1, 2).T.copy()
     starts, by_group = group_by(groups, values, 6)
     order = np.argsort(groups, kind="stable")
     assert by_group.tolist() == values[order].tolist()

@@ -1,4 +1,4 @@
-"""Codes of keys beside binary search."""
+"""Codes of keys, compared with binary search."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ keys = (
 
 
 def searched(boundaries: Ints, keys: Ints, valid: NDArray[np.bool_]) -> Ints:
-    """The same in three lines."""
-    place = np.searchsorted(boundaries, keys)
-    is_there = boundaries[np.minimum(place, len(boundaries) - 1)] == keys
-    return np.where(valid, 2 * place + 3 + is_there, 0)
+    """Return the codes that binary search gives."""
+    position = np.searchsorted(boundaries, keys)
+    is_boundary = boundaries[np.minimum(position, len(boundaries) - 1)] == keys
+    return np.where(valid, 2 * position + 3 + is_boundary, 0)
 
 
 def check(boundaries: Ints, keys: Ints, valid: NDArray[np.bool_] | None = None) -> None:
@@ -34,24 +34,26 @@ def check(boundaries: Ints, keys: Ints, valid: NDArray[np.bool_] | None = None) 
     codes = np.full((len(keys), 2), 77, np.uint16)
     Codebook.from_boundaries(boundaries).write_codes(keys, valid, codes[:, 1])
     assert codes[:, 1].tolist() == searched(boundaries, keys, valid).tolist()
-    assert (codes[:, 0] == 77).all(), "the column beside it was written"
+    assert (codes[:, 0] == 77).all(), "the adjacent column must not be written"
 
 
 @given(st.sets(keys, min_size=1, max_size=30), st.lists(st.tuples(keys, st.booleans())))
-def test_codes_are_places_among_boundaries(some: set[int], asked: list[tuple[int, bool]]) -> None:
-    boundaries = np.array(sorted(some), np.int64)
-    near = [min(max(key + by, LOWEST), HIGHEST) for key in some for by in (-1, 0, 1)]
-    check(boundaries, np.array(near, np.int64))
+def test_codes_are_positions_among_boundaries(
+    boundary_set: set[int], query_keys: list[tuple[int, bool]]
+) -> None:
+    boundaries = np.array(sorted(boundary_set), np.int64)
+    nearby_keys = [min(max(key + by, LOWEST), HIGHEST) for key in boundary_set for by in (-1, 0, 1)]
+    check(boundaries, np.array(nearby_keys, np.int64))
     check(
         boundaries,
-        np.array([key for key, _ in asked], np.int64),
-        np.array([is_valid for _, is_valid in asked], np.bool_),
+        np.array([key for key, _ in query_keys], np.int64),
+        np.array([is_valid for _, is_valid in query_keys], np.bool_),
     )
 
 
 @pytest.mark.parametrize("count", [1, 2, 4095, 4097, MAX_BOUNDARIES])
 @pytest.mark.parametrize("shape", ["dense", "even", "wide", "floats", "two heaps", "powers"])
-def test_a_guide_to_boundaries_that_lie_in_any_way(shape: str, count: int) -> None:
+def test_boundaries_may_have_any_distribution(shape: str, count: int) -> None:
     random, numbers = np.random.default_rng(count), np.arange(count)
     wide = random.integers(LOWEST, HIGHEST, count, endpoint=True)
     boundaries = np.unique(
@@ -70,6 +72,6 @@ def test_a_guide_to_boundaries_that_lie_in_any_way(shape: str, count: int) -> No
     check(boundaries, np.concatenate([boundaries, below, above, between, others]))
 
 
-def test_the_highest_code_is_below_that_of_a_free_end() -> None:
+def test_the_highest_code_is_below_that_of_an_unbounded_end() -> None:
     boundaries = np.arange(MAX_BOUNDARIES)
     assert searched(boundaries, np.array([HIGHEST]), np.array([True]))[0] < LAST

@@ -1,4 +1,4 @@
-"""Constraints on keys and rules on tags: what kernels say is what geometry says."""
+"""Kernels that verify residual constraints decide like `covey.geometry`."""
 
 from __future__ import annotations
 
@@ -25,53 +25,56 @@ TOKENS = Space.from_types({"x": pa.list_(pa.string())})
 
 
 def every_pair(events: Events, batch: Any) -> tuple[Any, Any]:
-    """Every event with every constraint: `asked` and `at`."""
-    asked, at = (side.ravel() for side in np.indices((len(events), len(batch))))
-    return asked.astype(np.int32), at
+    """Return the event and constraint numbers of every pair of an event and a constraint."""
+    event_rows, at = (side.ravel() for side in np.indices((len(events), len(batch))))
+    return event_rows.astype(np.int32), at
 
 
 @given(regions(NUMBERS, max_regions=12), events(NUMBERS, max_events=12))
-def test_keys_that_constraints_admit(some: Regions, these: Events) -> None:
-    if "x" not in some.constraints:
+def test_verify_keys_equals_geometry(stored: Regions, drawn_events: Events) -> None:
+    if "x" not in stored.constraints:
         return
-    batch, column = some.constraints["x"].batch, these["x"]
+    batch, column = stored.constraints["x"].batch, drawn_events["x"]
     assert isinstance(batch, Scalars)
     assert isinstance(column, ScalarColumn)
-    asked, at = every_pair(these, batch)
+    event_rows, at = every_pair(drawn_events, batch)
     found = verify_keys(
-        asked, at, column.keys, column.valid, batch.lower, batch.upper, batch.nulls, batch.listed,
-        batch.lists.offsets, batch.lists.values,
+        event_rows, at, column.keys, column.valid, batch.lower, batch.upper, batch.nulls,
+        batch.listed, batch.lists.offsets, batch.lists.values,
     )  # fmt: skip
-    expected = batch.take(at).contains(column.keys[asked], column.valid[asked])
+    expected = batch.take(at).contains(column.keys[event_rows], column.valid[event_rows])
     assert found.tolist() == expected.tolist()
 
 
 @given(regions(TOKENS, max_regions=12), events(TOKENS, max_events=12))
-def test_lists_that_rules_admit(some: Regions, these: Events) -> None:
-    if "x" not in some.constraints:
+def test_verify_tags_equals_geometry(stored: Regions, drawn_events: Events) -> None:
+    if "x" not in stored.constraints:
         return
-    batch, column = some.constraints["x"].batch, these["x"]
+    batch, column = stored.constraints["x"].batch, drawn_events["x"]
     assert isinstance(batch, Tags)
     assert isinstance(column, TagColumn)
-    check_rules(batch, these, column)
+    check_rules(batch, drawn_events, column)
 
 
-def check_rules(batch: Tags, these: Events, column: TagColumn) -> None:
+def check_rules(batch: Tags, drawn_events: Events, column: TagColumn) -> None:
     vocabulary = TokenVocabulary.from_tags(batch)
     rules, lists = vocabulary.encode_constraints(batch), vocabulary.encode_events(column)
-    asked, at = every_pair(these, batch)
+    event_rows, at = every_pair(drawn_events, batch)
     found = verify_tags(
-        asked, at, lists.offsets, lists.values, column.valid, rules.states, rules.groups.offsets,
-        rules.tokens.offsets, rules.tokens.values, rules.forbidden.offsets, rules.forbidden.values,
-        rules.whole, rules.bounded, rules.only.offsets, rules.only.values,
+        event_rows, at, lists.offsets, lists.values, column.valid, rules.states,
+        rules.groups.offsets, rules.tokens.offsets, rules.tokens.values,
+        rules.forbidden.offsets, rules.forbidden.values, rules.whole, rules.bounded,
+        rules.only.offsets, rules.only.values,
     )  # fmt: skip
-    expected = batch.take(at).contains(column.tokens.take(asked), column.valid[asked])
+    expected = batch.take(at).contains(column.tokens.take(event_rows), column.valid[event_rows])
     assert found.tolist() == expected.tolist()
 
 
-def test_rules_on_tokens_that_nobody_stored() -> None:
+def test_rules_are_verified_on_unknown_tokens() -> None:
     cells = [None, [], [None], ["x"], ["a"], ["a", "x"], ["a", None], ["a", "a"], [None, "x"]]
-    these = Events.from_arrow(pa.table({"x": pa.array(cells, pa.list_(pa.string()))}), TOKENS)
+    drawn_events = Events.from_arrow(
+        pa.table({"x": pa.array(cells, pa.list_(pa.string()))}), TOKENS
+    )
     a, none = frozenset("a"), frozenset[str]()
     rules = [
         TagRule(ValueState.VALUE, frozenset([a])),
@@ -83,14 +86,14 @@ def test_rules_on_tokens_that_nobody_stored() -> None:
         TagRule(ValueState.VALUE | ValueState.NULL, whole=True, only=a),
         TagRule(0),
     ]
-    column = these["x"]
+    column = drawn_events["x"]
     assert isinstance(column, TagColumn)
-    check_rules(Tags.from_rules(rules), these, column)
+    check_rules(Tags.from_rules(rules), drawn_events, column)
 
 
 @given(st.lists(st.lists(st.integers(0, 4), max_size=6), max_size=6))
-def test_the_codes_of_lists_each_once(lists: list[list[int]]) -> None:
+def test_distinct_codes_of_lists_are_collected(lists: list[list[int]]) -> None:
     given_lists = RaggedArray.from_rows(lists, np.uint16)
-    owners, codes = collect_distinct_codes(given_lists.offsets, given_lists.values)
+    list_rows, codes = collect_distinct_codes(given_lists.offsets, given_lists.values)
     once = [(i, code) for i, row in enumerate(lists) for code in dict.fromkeys(row) if code]
-    assert list(zip(owners.tolist(), codes.tolist(), strict=True)) == once
+    assert list(zip(list_rows.tolist(), codes.tolist(), strict=True)) == once

@@ -1,4 +1,4 @@
-"""Broker networks: random runs, and the updates on links."""
+"""Broker networks: random runs, and the updates that links send."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_no_notification_is_lost_or_invented(strategy: str, faults: bool) -> Non
 
 
 @pytest.mark.parametrize("faults", [False, True])
-def test_with_announcements_no_notification_is_lost_or_invented(faults: bool) -> None:
+def test_no_notification_is_lost_or_invented_with_announcements(faults: bool) -> None:
     outcomes = [
         BrokerTrial(seed, requires_announcements=True, with_faults=faults).run()
         for seed in range(4)
@@ -47,7 +47,7 @@ def test_equal_trials_have_equal_runs() -> None:
     assert trial.run() == trial.run()
 
 
-def test_covering_for_all_links_at_once_loses_events() -> None:
+def test_deciding_covering_for_all_links_at_once_loses_events() -> None:
     outcomes = [BrokerTrial(seed, uses_paper_rules=True).run() for seed in range(6)]
     assert sum(outcome.lost for outcome in outcomes) > 10
     assert sum(outcome.invented for outcome in outcomes) == 0
@@ -95,8 +95,8 @@ def test_a_covered_subscription_is_not_advertised(make_link: MakeLink) -> None:
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_covering_is_decided_link_by_link(make_link: MakeLink) -> None:
-    """A subscription from a neighbour was not advertised to it, so it covers nothing there."""
+def test_covering_is_decided_separately_for_each_link(make_link: MakeLink) -> None:
+    """A link does not advertise subscriptions of its own neighbour, so they cover nothing there."""
     network = build_line(3, make_link)
     subscribe(network, 2, wide="x < 8")
     subscribe(network, 0, narrow="x < 4")
@@ -108,7 +108,7 @@ def test_covering_is_decided_link_by_link(make_link: MakeLink) -> None:
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_a_cancelled_cover_is_replaced_by_what_it_covered(make_link: MakeLink) -> None:
+def test_subscriptions_are_advertised_when_their_cover_is_cancelled(make_link: MakeLink) -> None:
     network = build_line(4, make_link)
     subscribe(network, 0, wide="x < 8")
     subscribe(network, 0, narrow="x < 4", equal="x < 4")
@@ -121,7 +121,7 @@ def test_a_cancelled_cover_is_replaced_by_what_it_covered(make_link: MakeLink) -
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_subscribing_again_with_an_id_replaces_the_predicate(make_link: MakeLink) -> None:
+def test_subscribing_with_an_existing_id_replaces_the_predicate(make_link: MakeLink) -> None:
     network = build_line(3, make_link)
     subscribe(network, 0, ann="x < 8", bob="y < 8")
     subscribe(network, 0, ann="x > 8")
@@ -132,7 +132,7 @@ def test_subscribing_again_with_an_id_replaces_the_predicate(make_link: MakeLink
     assert network.simulator.sent_counts["ForwardEvents"] == before
 
 
-def test_cells_that_several_subscriptions_cover_together_are_not_advertised_again() -> None:
+def test_cells_already_covered_by_several_subscriptions_are_not_advertised() -> None:
     network = build_line(3, cell_links(GRID))
     subscribe(network, 0, left="x < 8", right="x >= 8")
     before = count_updates(network)
@@ -142,7 +142,7 @@ def test_cells_that_several_subscriptions_cover_together_are_not_advertised_agai
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_a_new_broker_forwards_events_and_receives_them(make_link: MakeLink) -> None:
+def test_a_new_broker_forwards_and_receives_events(make_link: MakeLink) -> None:
     network = build_line(2, make_link)
     subscribe(network, 0, old="x < 8")
     new = network.join(1)
@@ -184,7 +184,7 @@ def test_announcements_with_cells_are_refused() -> None:
         BrokerTrial(1, strategy="hilbert", requires_announcements=True).run()
 
 
-def test_links_of_regions_take_strategies_of_regions_only() -> None:
+def test_region_links_refuse_strategies_of_cells() -> None:
     with pytest.raises(
         InvalidArgumentError, match="no strategy 'hilbert': choose one of exact, proj"
     ):
@@ -232,12 +232,12 @@ def matches(regions: Regions, events: Events) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("make_link", LINKS.values(), ids=LINKS)
-def test_an_event_at_a_broker_that_has_just_joined_is_not_lost(make_link: MakeLink) -> None:
+def test_an_event_at_a_newly_joined_broker_is_not_lost(make_link: MakeLink) -> None:
     network = build_line(3, make_link)
     subscribe(network, 0, ann="x < 5")
     network.simulator.run()
     new = network.join(2)
-    assert publish(network, new, 3, 3) == ["ann"]  # no neighbour has advertised anything yet
+    assert publish(network, new, 3, 3) == ["ann"]  # no neighbour has sent an advertisement to it
     before = network.simulator.sent_counts["ForwardEvents"]
     assert publish(network, new, 9, 9) == []
     assert network.simulator.sent_counts["ForwardEvents"] == before

@@ -1,4 +1,4 @@
-"""A CAN in random runs, and the state of its nodes at the end."""
+"""CAN networks: random runs, and the state of all nodes at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_no_notification_is_lost_or_invented(smart: bool, faults: bool) -> None:
     assert sum(outcome.notifications for outcome in outcomes) > 1000
 
 
-def test_the_published_rules_lose_events() -> None:
+def test_the_rules_of_the_paper_lose_events() -> None:
     outcomes = [CanTrial(seed, uses_paper_rules=True).run() for seed in range(40)]
     assert sum(outcome.lost for outcome in outcomes) > 10
     assert sum(outcome.invented for outcome in outcomes) == 0
@@ -36,7 +36,7 @@ def test_equal_trials_have_equal_runs() -> None:
 
 @pytest.mark.parametrize("smart", [False, True])
 @pytest.mark.parametrize("seed", range(10))
-def test_at_the_end_seats_and_replicas_are_those_of_live_subscriptions(
+def test_a_run_ends_with_seats_and_replicas_of_live_subscriptions_only(
     seed: int, smart: bool
 ) -> None:
     run = _CanRun(CanTrial(seed, smart=smart, with_faults=bool(seed % 2)))
@@ -82,7 +82,7 @@ def find_met_nodes(zones: dict[object, tuple[CanZone, ...]], seat: Seat) -> set[
 def build_network(
     balls: BallWorkload, *, smart: bool = True, printed: bool = False, nodes: int = 8
 ) -> CanNetwork:
-    """Return a network with all balls as subscriptions, which arrived one after another."""
+    """Return a network with all balls as subscriptions, made one after another."""
     network = CanNetwork(
         balls,
         CubeProjection.build_random(2, 2, max_radius=0.5, seed=1),
@@ -116,7 +116,7 @@ CANCELLED: dict[str, list[tuple[float, float]]] = {  # x and radius; the first i
 
 @pytest.mark.parametrize("name", CANCELLED)
 def test_dependants_of_a_cancelled_root_miss_no_event(name: str) -> None:
-    """With the published rules, the remaining dependants rely on each other and miss it."""
+    """With the rules of the paper, the other dependants rely on each other and miss the event."""
     x, radii = (np.array(column) for column in zip(*CANCELLED[name], strict=True))
     balls = BallWorkload(np.stack([x, np.full(3, 0.5)], axis=1), radii, np.array([[0.9, 0.5]]))
     for printed in (False, True):
@@ -137,7 +137,7 @@ def test_a_new_root_adopts_the_roots_within_its_box() -> None:
     assert publish(network) == {0, 1, 2}
 
 
-def test_only_with_smart_replication_events_are_sent_to_seats_of_roots() -> None:
+def test_only_smart_replication_sends_events_to_seats_of_roots() -> None:
     balls = BallWorkload.build_random(30, 50, 2, 0.5, 1)
     visits = {}
     for smart in (False, True):

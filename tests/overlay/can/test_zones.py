@@ -74,7 +74,7 @@ def test_all_zones_of_the_cube_merge_to_the_cube() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_difference_of_zones_has_the_points_that_are_not_in_the_other(seed: int) -> None:
+def test_the_difference_of_zones_has_exactly_the_remaining_points(seed: int) -> None:
     zones = build_zones(3, 30, seed)
     whole, part = CanZone.whole_cube(3), zones[seed]
     difference = whole.subtract(part)
@@ -85,7 +85,7 @@ def test_the_difference_of_zones_has_the_points_that_are_not_in_the_other(seed: 
         assert sum(zone.contains(point) for zone in difference) == (not part.contains(point))
 
 
-def test_a_zone_counts_the_changes_of_its_owner() -> None:
+def test_a_zone_counts_its_transfers() -> None:
     left, right = CanZone.whole_cube(1).split_in_half()
     assert (left.transfer_count, right.with_new_owner().transfer_count) == (0, 1)
     union = left.try_union(right.with_new_owner())

@@ -1,4 +1,4 @@
-"""Unions of a few boxes beside counting their cells one by one."""
+"""Unions of few boxes, compared with counting their cells one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOP = 5
 
 @st.composite
 def some_boxes(draw: st.DrawFn, d: int, least: int, most: int) -> np.ndarray:
-    """Boxes of cells, some without volume."""
+    """Draw boxes of cells, some of them without volume."""
     count = draw(st.integers(least, most))
     ends = draw(
         st.lists(
@@ -36,7 +36,7 @@ def some_boxes(draw: st.DrawFn, d: int, least: int, most: int) -> np.ndarray:
 
 
 def cells_of(boxes: np.ndarray) -> set[tuple[int, ...]]:
-    """All cells of some boxes."""
+    """Return all cells of the boxes."""
     d = boxes.shape[1] // 2
     return {
         cell
@@ -50,7 +50,7 @@ def scratch(most: int, d: int) -> np.ndarray:
 
 
 @given(st.data(), st.integers(1, 3))
-def test_volumes_are_those_of_all_cells(data: st.DataObject, d: int) -> None:
+def test_volumes_equal_counted_cells(data: st.DataObject, d: int) -> None:
     boxes = data.draw(some_boxes(d, 1, 4))
     axes = np.cumsum(data.draw(st.lists(st.integers(1, 9), min_size=TOP + 1, max_size=TOP + 1)))
     cells = EventGrid((axes.astype(np.float64),) * d)
@@ -61,7 +61,7 @@ def test_volumes_are_those_of_all_cells(data: st.DataObject, d: int) -> None:
 
 
 @given(st.data(), st.integers(1, 3))
-def test_events_are_counted_once_and_on_edges_too(data: st.DataObject, d: int) -> None:
+def test_events_are_counted_once_and_also_on_edges(data: st.DataObject, d: int) -> None:
     boxes = data.draw(some_boxes(d, 1, 3))
     halves = st.integers(-2, 2 * TOP + 2).map(lambda n: n / 2)
     events = np.array(
@@ -76,7 +76,7 @@ def test_events_are_counted_once_and_on_edges_too(data: st.DataObject, d: int) -
 
 
 @given(st.data(), st.integers(1, 3))
-def test_a_union_covers_what_all_of_its_cells_say(data: st.DataObject, d: int) -> None:
+def test_a_union_covers_a_box_if_it_covers_all_of_its_cells(data: st.DataObject, d: int) -> None:
     boxes, (box,) = data.draw(some_boxes(d, 1, 4)), data.draw(some_boxes(d, 1, 1))
     inside = cells_of(box[None])
     in_one = any((b[:d] <= box[:d]).all() and (b[d:] >= box[d:]).all() for b in boxes)
@@ -85,33 +85,35 @@ def test_a_union_covers_what_all_of_its_cells_say(data: st.DataObject, d: int) -
 
 
 @given(st.data(), st.integers(1, 2), st.integers(1, 3))
-def test_an_inserted_box_is_covered_and_so_is_all_that_was(
+def test_an_inserted_box_and_all_earlier_boxes_are_covered(
     data: st.DataObject, d: int, most: int
 ) -> None:
     boxes = np.zeros((most, 2 * d), np.int32)
     given_boxes, (box,) = data.draw(some_boxes(d, 0, most)), data.draw(some_boxes(d, 1, 1))
     boxes[: len(given_boxes)] = given_boxes
     measure = EventGrid((np.arange(TOP + 1.0),) * d).volume_measure
-    room = scratch(most, d)
-    count, volume = insert_box(boxes, len(given_boxes), box, measure, room[0], room[1], room[3])
+    buffers = scratch(most, d)
+    count, volume = insert_box(
+        boxes, len(given_boxes), box, measure, buffers[0], buffers[1], buffers[3]
+    )
     if not count:
-        assert covers_box(boxes, len(given_boxes), box, room[3])
+        assert covers_box(boxes, len(given_boxes), box, buffers[3])
         return
     assert count <= most
-    assert volume == pytest.approx(len(cells_of(room[0, :count])))
-    for one in (*given_boxes, box):
-        assert covers_box(room[0], count, one, room[3])
+    assert volume == pytest.approx(len(cells_of(buffers[0, :count])))
+    for member in (*given_boxes, box):
+        assert covers_box(buffers[0], count, member, buffers[3])
 
 
 @given(st.data(), st.integers(1, 2), st.integers(1, 3))
-def test_what_is_fitted_covers_all(data: st.DataObject, d: int, most: int) -> None:
+def test_fitted_rectangles_cover_all_boxes(data: st.DataObject, d: int, most: int) -> None:
     boxes = data.draw(some_boxes(d, 1, 12))
     measure = EventGrid((np.arange(TOP + 1.0),) * d).volume_measure
     chosen = np.arange(len(boxes))
     count = keep_maximal(boxes, chosen, len(boxes))
-    kept = boxes[chosen[:count]]
+    maximal_boxes = boxes[chosen[:count]]
     for box in boxes:
-        assert any((k[:d] <= box[:d]).all() and (k[d:] >= box[d:]).all() for k in kept)
+        assert any((k[:d] <= box[:d]).all() and (k[d:] >= box[d:]).all() for k in maximal_boxes)
     out = np.empty((most, 2 * d), np.int32)
     found, volume = fit_rectangles(boxes, chosen, count, measure, np.inf, 1, out, scratch(most, d))
     assert 1 <= found <= most
@@ -126,6 +128,6 @@ def test_what_is_fitted_covers_all(data: st.DataObject, d: int, most: int) -> No
     assert (out == -1).all()
 
 
-def test_the_mass_of_a_box_is_its_union() -> None:
+def test_measure_box_equals_its_volume() -> None:
     measure = EventGrid((np.array([0.0, 2.0, 5.0]), np.array([1.0, 2.0, 4.0]))).volume_measure
     assert measure_box(np.array([0, 1, 2, 2], np.int32), measure) == 10.0

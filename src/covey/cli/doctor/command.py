@@ -1,4 +1,4 @@
-"""`covey doctor`: subscriptions that are wrong, useless or too much."""
+"""`covey doctor`: find subscriptions that are wrong, useless, too broad or duplicates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from covey.cli.console_format import make_console
-from covey.cli.errors import exit_on_error
+from covey.cli.doctor.checks import CheckKind
+from covey.cli.errors import EXIT_FINDINGS, exit_on_error
+from covey.cli.next_step import print_next_step
 from covey.cli.options import (
     SparkOptions,
     StoreOption,
@@ -17,6 +19,7 @@ from covey.cli.options import (
     parse_vector_lengths,
 )
 from covey.cli.progress import StepProgress
+from covey.errors import InvalidArgumentError
 
 __all__ = ["doctor"]
 
@@ -24,32 +27,60 @@ __all__ = ["doctor"]
 @expand_options
 def doctor(
     subscriptions: Annotated[
-        str, typer.Argument(metavar="SUBSCRIPTIONS", help="Parquet, CSV, JSON lines or Delta.")
+        str,
+        typer.Argument(
+            metavar="SUBSCRIPTIONS",
+            help="Table of subscriptions: Parquet, CSV, JSON lines or Delta.",
+        ),
     ],
-    events: Annotated[str, typer.Option(metavar="PATH", help="What they are tried on.")],
+    events: Annotated[
+        str, typer.Option(metavar="PATH", help="Table of events to try the subscriptions on.")
+    ],
+    check: Annotated[
+        list[CheckKind] | None,
+        typer.Option(
+            help="Check to make. Repeatable. If missing: all; duplicates only with --owner."
+        ),
+    ] = None,
+    owner: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the owner of a subscription, to find duplicates of an owner.",
+        ),
+    ] = None,
     share: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="More than this of all events is too much.")
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Share of the events above which a subscription matches too much.",
+        ),
     ] = 0.5,
     sample: Annotated[
-        int, typer.Option(min=0, help="Match about so many events to find that; 0 is all.")
+        int,
+        typer.Option(min=0, help="Match a random sample of about this many events; 0 for all."),
     ] = 10_000,
-    limit: Annotated[int, typer.Option(min=0, help="How many of a kind to show.")] = 5,
+    limit: Annotated[int, typer.Option(min=0, help="Number of findings of a kind to print.")] = 5,
     as_json: Annotated[
-        bool, typer.Option("--json", help="All findings, one JSON object a line.")
+        bool, typer.Option("--json", help="Print all findings, as one JSON object per line.")
     ] = False,
     *,
     tables: TableOptions,
     spark: SparkOptions,
     store: StoreOption = None,
 ) -> None:
-    """List subscriptions that are wrong, useless or too much. Ends with 1 if there are any.
+    """Find subscriptions that are wrong, useless, too broad or duplicates.
 
-    Example: covey doctor alerts.csv --events ticks.parquet
+    Exit code 1 if there are problems; too broad, unmatched and duplicate subscriptions are hints.
+
+    Example: covey doctor alerts.csv --events ticks.parquet --owner user
     """
     with exit_on_error():
-        sources = tables.open_events(events), tables.open_subscriptions(subscriptions)
+        sources = tables.open_events(events), tables.open_subscriptions(subscriptions, owner)
         session = spark.make_launcher(source.format for source in sources)
-        # They take seconds: what is wrong above is said before.
+        kinds = _choose_checks(check, owner)
+        # These imports take seconds: options are checked before.
         from covey.cli.doctor.job import DoctorJob
         from covey.cli.doctor.summary import print_json, print_summary
 
@@ -58,6 +89,8 @@ def doctor(
             tables.id_column,
             tables.predicate_column,
             parse_vector_lengths(tables.vectors),
+            kinds,
+            owner,
             share,
             sample,
             store,
@@ -71,4 +104,23 @@ def doctor(
                 print_json(diagnosis)
             else:
                 print_summary(make_console(), diagnosis, limit)
-        raise typer.Exit(1 if diagnosis.counts_by_kind else 0)
+    if not as_json:
+        counts = diagnosis.counts_by_kind
+        if owner is None and check is None:
+            print_next_step("find duplicates within an owner: name its column with --owner")
+        elif sum(counts.values()) > limit:
+            print_next_step("print all findings: --json, or --limit N")
+        else:
+            print_next_step(f"covey match {events} {subscriptions} -o matches.parquet")
+    if diagnosis.problem_count:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _choose_checks(requested: list[CheckKind] | None, owner: str | None) -> list[CheckKind]:
+    """Return the checks to make: the requested ones, or all possible ones."""
+    if requested and CheckKind.DUPLICATE in requested and owner is None:
+        raise InvalidArgumentError(
+            "--check duplicate compares the subscriptions of an owner: name the column with --owner"
+        )
+    possible = [kind for kind in CheckKind if kind is not CheckKind.DUPLICATE or owner is not None]
+    return [kind for kind in possible if not requested or kind in requested]

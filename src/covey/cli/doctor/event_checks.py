@@ -1,4 +1,4 @@
-"""Events as `covey doctor` looks at them: which attributes they carry, and a sample to match."""
+"""Events in `covey doctor`: attributes that are null in all, and a sample to match."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SAMPLE_SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class NullAttributes:
-    """How many events there are, and the attributes that are null in all of them."""
+    """The number of events, and the attributes that are null in all of them."""
 
     event_count: int
     names: list[str]
 
 
 def find_null_attributes(events: DataFrame, attributes: Sequence[Attribute]) -> NullAttributes:
-    """Counts attributes, derived ones too, in one pass over the events."""
+    """Count values of attributes, derived ones included, in one pass over the events."""
     values = events.select(*(select_attribute(a).alias(f"a{n}") for n, a in enumerate(attributes)))
     row = values.agg(F.count(F.lit(1)), *(F.count(name) for name in values.columns)).collect()[0]
     counted = zip(attributes, row[1:], strict=True)
@@ -38,10 +38,9 @@ def find_null_attributes(events: DataFrame, attributes: Sequence[Attribute]) -> 
 def count_matches_by_id(
     model: MatcherModel, events: DataFrame, event_count: int, sample_size: int
 ) -> tuple[DataFrame, int]:
-    """How many events each subscription matches, by id, and how many were tried.
+    """Return the number of matched events by subscription id, and the number of tried events.
 
-    If there are more events than `sample`, about that many of them, drawn at random but the same
-    ones every time.
+    If there are more events than `sample_size`, about that many are drawn, the same ones each time.
     """
     is_all = not sample_size or event_count <= sample_size
     tried = repartition_small(

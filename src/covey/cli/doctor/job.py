@@ -1,12 +1,13 @@
 """The work of `covey doctor`.
 
-Workers look at each subscription by itself, in one pass, and match all of them with some events;
-then there are a few questions to the whole set. Nothing is done one by one on the driver, and what
-is found stays with Spark until someone prints it.
+Workers analyse each subscription alone, in one pass, and match all of them with a sample of events;
+a few queries then compare subscriptions with each other. The driver handles no subscription by
+itself, and findings stay in Spark until they are printed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import reduce
 
@@ -14,8 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from covey.cli.doctor import checks
+from covey.cli.doctor.checks import CheckKind
 from covey.cli.doctor.event_checks import count_matches_by_id, find_null_attributes
 from covey.cli.doctor.subscription_facts import analyze_subscriptions
+from covey.cli.doctor.value_suggestions import collect_text_values, find_unknown_values
 from covey.cli.io.sources import TableSource, cast_vectors_to_float, check_columns
 from covey.cli.progress import StepProgress
 from covey.spark import Matcher
@@ -23,46 +26,69 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["DoctorJob", "DoctorReport"]
 
+_ON_MATCHES = {CheckKind.BROAD, CheckKind.UNMATCHED, CheckKind.UNKNOWN_VALUE}
+
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """What was found, as `findings` has it, how much of each kind, and what was looked at."""
+    """The findings, their number by kind, and what was examined."""
 
     findings: DataFrame
     counts_by_kind: dict[str, int]
     subscription_count: int
     event_sample_text: str
 
+    @property
+    def problem_count(self) -> int:
+        """The number of findings that are problems; the others are hints."""
+        return sum(
+            count
+            for kind, count in self.counts_by_kind.items()
+            if checks.CHECKS[CheckKind(kind)].is_problem
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class DoctorJob:
-    """What to look at: all subscriptions, all events for nulls and about `sample` for matches."""
+    """The tables to examine, the checks, and their limits.
+
+    Args:
+        kinds: the checks to make.
+        owner_column: column of subscriptions with their owner, for duplicates.
+        max_match_share: share of the events above which a subscription is too broad.
+        sample_size: about how many events are matched; 0 for all. Nulls are looked for in all.
+    """
 
     events: TableSource
     subscriptions: TableSource
     id_column: str
     predicate_column: str
     vector_lengths: dict[str, int]
+    kinds: Collection[CheckKind]
+    owner_column: str | None
     max_match_share: float
     sample_size: int
     store_path: str | None
 
     def run(self, spark: SparkSession, progress: StepProgress) -> DoctorReport:
-        """Looks at everything."""
+        """Make the checks."""
         with progress.track_step("read", spark):
             events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
             subscriptions = self.subscriptions.read(spark)
             names = [self.id_column, self.predicate_column]
-            check_columns(subscriptions, names, "subscriptions")
+            owner = [] if self.owner_column is None else [self.owner_column]
+            check_columns(subscriptions, [*names, *owner], "subscriptions")
         with progress.track_step("fit", spark):
             model = Matcher(
                 eventSchema=events.schema, idCol=self.id_column, predicateCol=self.predicate_column,
                 eventCols=[], vectors=self.vector_lengths, storePath=self.store_path,
             ).fit(subscriptions)  # fmt: skip
-        with progress.track_step("look at each", spark):
+        with progress.track_step("analyse", spark):
             space = model._state.space
             refused = model.rejectedSubscriptions
-            known = analyze_subscriptions(subscriptions, space, *names).join(
+            known = analyze_subscriptions(
+                subscriptions, space, self.id_column, self.predicate_column, self.owner_column
+            ).join(
                 refused.select(F.col(quote_identifier(self.id_column)).alias("id")),
                 "id",
                 "left_anti",
@@ -71,16 +97,40 @@ class DoctorJob:
             attributes = known.select(F.explode("attributes")).distinct().collect()
         with progress.track_step("try events", spark):
             seen = find_null_attributes(events, [space[row[0]] for row in attributes])
-            counts, tried = count_matches_by_id(model, events, seen.event_count, self.sample_size)
             kinds = [
                 checks.find_rejected(refused),
                 checks.find_unsatisfiable(known),
-                checks.find_duplicates(known),
-                checks.find_broad(known, counts, self.max_match_share, tried),
                 checks.find_null_attribute_conditions(known, seen.names),
+                checks.find_duplicates(known),
             ]
-            found = reduce(DataFrame.unionByName, kinds).cache()
+            event_count = seen.event_count
+            if _ON_MATCHES & set(self.kinds):
+                counts, event_count = count_matches_by_id(
+                    model, events, seen.event_count, self.sample_size
+                )
+                kinds.append(checks.find_broad(known, counts, self.max_match_share, event_count))
+                unmatched = known.join(counts, "id", "left_anti").where(
+                    ~F.col("is_never")
+                    & ~F.arrays_overlap(
+                        "attributes", F.array(*map(F.lit, seen.names)).cast("array<string>")
+                    )
+                )
+                values = {}
+                if CheckKind.UNKNOWN_VALUE in self.kinds:
+                    values = collect_text_values(events, [row[0] for row in attributes])
+                wrong = find_unknown_values(unmatched, values, space.limits).cache()
+                kinds.append(
+                    checks.to_findings(
+                        CheckKind.UNKNOWN_VALUE, wrong, F.col("problem"), F.col("line"),
+                        F.col("column"),
+                    )
+                )  # fmt: skip
+                problem = F.lit(f"matches none of {event_count:,} events")
+                others = unmatched.join(wrong.select("id"), "id", "left_anti")
+                kinds.append(checks.to_findings(CheckKind.UNMATCHED, others, problem))
+            chosen = [kind.value for kind in self.kinds]
+            found = reduce(DataFrame.unionByName, kinds).where(F.col("kind").isin(chosen)).cache()
             sums = {row["kind"]: row["count"] for row in found.groupBy("kind").count().collect()}
-        total = model.numSubscriptions + sums.get("rejected", 0)
-        sampled = f"{tried:,} of " if tried < seen.event_count else ""
+        total = model.numSubscriptions + refused.count()
+        sampled = f"{event_count:,} of " if event_count < seen.event_count else ""
         return DoctorReport(found, sums, total, f"{sampled}{seen.event_count:,} events")

@@ -1,4 +1,4 @@
-"""What can be told of each subscription by itself, by Spark's workers: one pass, in batches."""
+"""Facts about single subscriptions, found by Spark's workers in one pass, in batches."""
 
 from __future__ import annotations
 
@@ -21,22 +21,30 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["analyze_subscriptions"]
 
-_MAX_DERIVED = 1_000  # a worker's; how many a model may have is for the matcher to say
+_MAX_DERIVED = 1_000  # for a worker; the matcher checks the limit of the model
 
 
 def analyze_subscriptions(
-    subscriptions: DataFrame, space: Space, id_column: str, predicate_column: str
+    subscriptions: DataFrame,
+    space: Space,
+    id_column: str,
+    predicate_column: str,
+    owner_column: str | None,
 ) -> DataFrame:
-    """Of each subscription that can be read: id, predicate, is_never, meaning, attributes.
+    """Return id, predicate, owner, is_never, meaning and attributes of each readable subscription.
 
-    `space` is that of a model of these subscriptions: what its predicates compare is known there.
-    `meaning` is equal where predicates mean the same, null for one that can never match.
+    `space` is that of a model of these subscriptions, with all derived attributes. `meaning` is
+    equal for predicates that mean the same, and null for one that can never match. `owner` is a
+    text, the empty one if there is no column of owners.
 
     Cost: about 20 µs a subscription and worker where predicates share their form.
     """
     named = {
         "id": F.col(quote_identifier(id_column)),
         "predicate": F.col(quote_identifier(predicate_column)),
+        "owner": F.lit("")
+        if owner_column is None
+        else F.coalesce(F.col(quote_identifier(owner_column)).cast("string"), F.lit("")),
     }
     chosen = repartition_small(
         subscriptions.select(*(c.alias(name) for name, c in named.items())).dropna()
@@ -45,6 +53,7 @@ def analyze_subscriptions(
         StructType()
         .add("id", chosen.schema["id"].dataType)
         .add("predicate", StringType())
+        .add("owner", StringType())
         .add("is_never", BooleanType())
         .add("meaning", BinaryType())
         .add("attributes", ArrayType(StringType()))
@@ -57,7 +66,7 @@ def analyze_subscriptions(
 
 @dataclass(frozen=True, slots=True)
 class _SubscriptionFactsTask:
-    """The function of the `mapInArrow`."""
+    """Analyse subscriptions in a worker."""
 
     space: Space
     id_type: pa.DataType
@@ -75,16 +84,17 @@ class _SubscriptionFactsTask:
             columns = [
                 batch.column(0).cast(self.id_type),
                 batch.column(1).cast(pa.string()),
+                batch.column(2).cast(pa.string()),
                 pa.array(never),
                 pa.array(fingerprint_predicates(predicates), pa.binary()),
                 pa.array(_constrained_attributes(predicates), pa.list_(pa.string())),
             ]
-            names = ["id", "predicate", "is_never", "meaning", "attributes"]
+            names = ["id", "predicate", "owner", "is_never", "meaning", "attributes"]
             yield pa.RecordBatch.from_arrays(columns, names).filter(pa.array(read))
 
 
 def _constrained_attributes(predicates: Predicates) -> list[list[str]]:
-    """For each text the attributes that it constrains."""
+    """Return the constrained attributes of each predicate."""
     found: list[list[str]] = [[] for _ in range(len(predicates))]
     for name, given in predicates.regions.constraints.items():
         for text in np.unique(predicates.predicate_rows[given.rows]).tolist():

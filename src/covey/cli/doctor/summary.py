@@ -1,4 +1,4 @@
-"""What `covey doctor` prints: for people the first findings of each kind, for programs all."""
+"""Output of `covey doctor`: the first findings of each kind, or all of them as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from covey.cli.console_format import to_row_limit
-from covey.cli.doctor.checks import ADVICE_BY_KIND
+from covey.cli.doctor.checks import CHECKS
 from covey.cli.doctor.job import DoctorReport
 from covey.cli.rejections import format_rejection, to_plain_id
 
@@ -17,37 +17,41 @@ __all__ = ["print_json", "print_summary"]
 
 
 def print_summary(console: Console, report: DoctorReport, max_per_kind: int) -> None:
-    """Prints how much of each kind there is, what to do, and the first few."""
+    """Print the number of findings of each kind, the advice, and the first few."""
     counts = report.counts_by_kind
-    total = sum(counts.values())
-    found = "1 finding" if total == 1 else f"{total:,} findings" if total else "no findings"
+    problems, hints = report.problem_count, sum(counts.values()) - report.problem_count
     console.print(
-        f"{found} in {report.subscription_count:,} subscriptions, "
-        f"tried on {report.event_sample_text}",
+        f"{_format_count(problems, 'problem')} and {_format_count(hints, 'hint')} in "
+        f"{report.subscription_count:,} subscriptions, tried on {report.event_sample_text}",
+        soft_wrap=True,
         highlight=False,
     )
-    for kind, (what, advice) in ADVICE_BY_KIND.items():
+    for kind, info in CHECKS.items():
         if kind not in counts:
             continue
-        console.print(
-            Text.assemble("\n", (what, "bold"), f" ({counts[kind]:,}): {advice}"), highlight=False
-        )
+        heading = Text.assemble("\n", (info.heading, "bold"), f" ({counts[kind]:,}): {info.advice}")
+        console.print(heading, soft_wrap=True, highlight=False)
         kept = report.findings.where(f"kind = '{kind}'").orderBy("id")
-        some = kept.limit(to_row_limit(max_per_kind)).collect()
-        for row in some:
+        for row in kept.limit(to_row_limit(max_per_kind)).collect():
             console.print(_format_finding(row), soft_wrap=True, highlight=False)
         if counts[kind] > max_per_kind:
             console.print(f"  … and {counts[kind] - max_per_kind:,} more", highlight=False)
 
 
 def print_json(report: DoctorReport) -> None:
-    """Prints every finding as a JSON object on a line of its own, by kind and id."""
+    """Print every finding as a JSON object on a line of its own, by kind and id."""
     for row in report.findings.orderBy("kind", "id").toLocalIterator():
+        info = CHECKS[row["kind"]]
         fields = row.asDict() | {
             "id": to_plain_id(row["id"]),
-            "advice": ADVICE_BY_KIND[row["kind"]][1],
+            "severity": "problem" if info.is_problem else "hint",
+            "advice": info.advice,
         }
         print(json.dumps({name: value for name, value in fields.items() if value is not None}))
+
+
+def _format_count(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s" if count else f"no {noun}s"
 
 
 def _format_finding(row: Row) -> str:

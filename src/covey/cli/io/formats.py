@@ -1,4 +1,4 @@
-"""Formats of tables in files, by suffix, and what Spark is told about each."""
+"""Formats of tables in files, by the suffix of the path or the content of a folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FileFormat", "format_from_suffix", "is_local_path", "resolve_format"
 
 
 class FileFormat(StrEnum):
-    """What Spark calls it. JSON is one object a line."""
+    """Formats by their names in Spark; JSON has one object per line."""
 
     PARQUET = "parquet"
     CSV = "csv"
@@ -32,9 +32,9 @@ _COMPRESSION_SUFFIX = re.compile(r"\.(gz|bz2|zst|lz4|snappy|xz)$")
 
 
 def resolve_format(path: str, requested: FileFormat | None, label: str) -> FileFormat:
-    """The format that was given, or that the path tells; `what` is the option's name for it.
+    """Return the requested format, or the one of the path; `label` names the option.
 
-    A folder without a suffix is known by the files in it.
+    The format of a folder without a suffix is that of the files in it.
 
     >>> resolve_format("s3://lake/events.csv.gz", None, "events").value
     'csv'
@@ -46,19 +46,19 @@ def resolve_format(path: str, requested: FileFormat | None, label: str) -> FileF
     )
     if known is None:
         raise InvalidArgumentError(
-            f"no format is known for the {label} {path}: its suffix is none of "
-            f"{', '.join(_FORMAT_BY_SUFFIX)}; say it with --{label}-format"
+            f"the format of the {label} {path} is unknown: its suffix is none of "
+            f"{', '.join(_FORMAT_BY_SUFFIX)}; name the format with --{label}-format"
         )
     return known
 
 
 def is_local_path(path: str) -> bool:
-    """Whether a path is one of this machine."""
+    """Return whether a path is on this machine."""
     return "://" not in path
 
 
 def to_spark_path(path: str) -> str:
-    """A path as Spark takes it, whatever its default file system is.
+    """Return a path for Spark that does not depend on its default file system.
 
     >>> to_spark_path("/tmp/a b.csv"), to_spark_path("s3a://lake/events")
     ('file:///tmp/a b.csv', 's3a://lake/events')
@@ -67,7 +67,7 @@ def to_spark_path(path: str) -> str:
 
 
 def format_from_suffix(path: str) -> FileFormat | None:
-    """The format that a path's suffix tells, if it does."""
+    """Return the format of a suffix, or None if it is unknown."""
     name = _COMPRESSION_SUFFIX.sub("", path.rstrip("/").rpartition("/")[2].lower())
     return _FORMAT_BY_SUFFIX.get(Path(name).suffix)
 

@@ -1,7 +1,7 @@
 """Tables in files, read into DataFrames.
 
-Types of CSV and JSON are inferred by Spark, times included, unless a schema is given. A row that
-does not fit ends the command, instead of turning into nulls.
+Spark infers the types of CSV and JSON, times included, unless a schema is given. A row that does
+not fit the schema ends the command, instead of becoming nulls.
 """
 
 from __future__ import annotations
@@ -19,14 +19,23 @@ from covey.cli.io.formats import FileFormat, is_local_path, resolve_format, to_s
 from covey.errors import InvalidArgumentError
 from covey.sql_names import quote_identifier
 
-__all__ = ["TableSource", "cast_vectors_to_float", "check_columns", "repartition_small"]
+__all__ = [
+    "TableSource",
+    "cast_vectors_to_float",
+    "check_columns",
+    "repartition_small",
+    "split_for_matching",
+]
 
 _PARTITIONS_PER_CORE = 4
+_MAX_PARTITIONS_PER_CORE = 64
+_EVENTS_PER_PARTITION, _MATCHES_PER_PARTITION = 250, 500_000
+_MAX_SHUFFLED_EVENTS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table to read; `what` is what options and messages call it."""
+    """A table to read; `label` is its name in options and messages."""
 
     label: str
     path: str
@@ -45,7 +54,7 @@ class TableSource:
         schema: str | None = None,
         text_columns: tuple[str, ...] = (),
     ) -> TableSource:
-        """A table that is there, as far as can be told without Spark."""
+        """Return the table at a path, after all checks that need no Spark."""
         if is_local_path(path):
             check_local_path(f"the {label}", path)
         if is_local_path(path) and not (glob.glob(glob.escape(path)) or glob.glob(path)):
@@ -58,14 +67,14 @@ class TableSource:
         return cls(label, path, format_, schema, text_columns)
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The table, which has a row at least."""
+        """Return the table; refuse one without rows."""
         try:
             frame = self._load_frame(spark.read.format(self.format.value))
             is_empty = not frame.columns or frame.isEmpty()
         except SPARK_ERRORS as error:
             raise InvalidArgumentError(
                 f"the {self.label} at {self.path} cannot be read as {self.format.value}: "
-                f"{spark_error_message(error)}; another format is said with --{self.label}-format"
+                f"{spark_error_message(error)}; name another format with --{self.label}-format"
             ) from None
         if is_empty:
             raise InvalidArgumentError(
@@ -75,8 +84,8 @@ class TableSource:
 
     def _load_frame(self, reader: DataFrameReader) -> DataFrame:
         if self.format is FileFormat.CSV:
-            # Quotes are doubled, as everything but Spark writes them. Predicates may have several
-            # lines; events may not, so that Spark can split large files.
+            # Quotes are doubled, as all programs except Spark write them. Predicates may have
+            # several lines; events may not, so that Spark can split large files.
             is_long = self.label == "subscriptions"
             reader = reader.options(header=True, escape='"', mode="FAILFAST", multiLine=is_long)
         elif self.format is FileFormat.JSON:
@@ -96,7 +105,7 @@ class TableSource:
 
 
 def check_columns(frame: DataFrame, names: list[str], label: str) -> None:
-    """Raises for the first name that is no column of a table."""
+    """Refuse the first name that is not a column of the table."""
     missing = [name for name in names if name not in frame.columns]
     if missing:
         shown = ", ".join(frame.columns[:12]) + ("…" if len(frame.columns) > 12 else "")
@@ -104,7 +113,7 @@ def check_columns(frame: DataFrame, names: list[str], label: str) -> None:
 
 
 def cast_vectors_to_float(events: DataFrame, vector_lengths: dict[str, int]) -> DataFrame:
-    """Events whose vectors are lists of float32: those of JSON are lists of float64."""
+    """Return events with vectors of float32: vectors of JSON are lists of float64."""
     check_columns(events, list(vector_lengths), "events")
     for name in vector_lengths:
         type_ = events.schema[name].dataType
@@ -114,10 +123,26 @@ def cast_vectors_to_float(events: DataFrame, vector_lengths: dict[str, int]) -> 
 
 
 def repartition_small(frame: DataFrame) -> DataFrame:
-    """A table in enough parts to keep all cores busy; a single file is often one part."""
+    """Split a table into enough partitions for all cores; a single file is often one."""
     cores = frame.sparkSession.sparkContext.defaultParallelism
     is_spread = frame.rdd.getNumPartitions() >= cores
     return frame if is_spread else frame.repartition(_PARTITIONS_PER_CORE * cores)
+
+
+def split_for_matching(events: DataFrame, event_count: int, match_count: int) -> DataFrame:
+    """Split a small table into partitions with little work each, so that progress is visible.
+
+    A partition gets a few hundred events, or as many as have half a million of the expected
+    `match_count` matches. Tables of more than five million events keep their partitions: they
+    have many, and to shuffle them takes long.
+    """
+    cores = events.sparkSession.sparkContext.defaultParallelism
+    by_work = max(event_count // _EVENTS_PER_PARTITION, match_count // _MATCHES_PER_PARTITION)
+    partitions = max(cores, min(by_work, event_count, _MAX_PARTITIONS_PER_CORE * cores))
+    is_split = events.rdd.getNumPartitions() >= partitions
+    return (
+        events if is_split or event_count > _MAX_SHUFFLED_EVENTS else events.repartition(partitions)
+    )
 
 
 def _with_string_columns(schema: StructType, names: tuple[str, ...]) -> StructType:

@@ -5,8 +5,9 @@ counts by subscription come from the written rows.
 
 In the order in which data passes through them:
 
-    command   the options, and the checks that need no Spark
-    job       `MatchJob`: read, fit, match, write and count
-    report    `MatchReport`: matches per event and per subscription, and the rejected ones
-    summary   print the report for people
+    command        the options, and the checks that need no Spark
+    job            `MatchJob`: read, fit, match, write and count
+    size_estimate  expected number of matches, and confirmation of very large results
+    report         `MatchReport`: matches per event and per subscription, and the rejected ones
+    summary        print the report for people
 """

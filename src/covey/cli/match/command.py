@@ -1,4 +1,4 @@
-"""`covey match`: every event of a table with every subscription of another, into a third."""
+"""`covey match`: match a table of events with a table of subscriptions, write the matches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from covey.cli.console_format import make_console
-from covey.cli.errors import exit_on_error
+from covey.cli.errors import exit_on_error, report_rejected
 from covey.cli.io.formats import FileFormat, format_from_suffix
 from covey.cli.io.targets import TableTarget
 from covey.cli.match.summary import print_summary
+from covey.cli.next_step import print_next_step
 from covey.cli.options import (
+    AllowRejectedOption,
     SparkOptions,
     StoreOption,
     TableOptions,
@@ -24,7 +26,7 @@ from covey.errors import InvalidArgumentError
 
 __all__ = ["match"]
 
-_OUTPUT_PANEL = "How it is written"
+_OUTPUT_PANEL = "Output"
 _LIFETIMES_PANEL = "Lifetimes of subscriptions"
 
 
@@ -36,7 +38,7 @@ class OutputMode(StrEnum):
 
 
 class ErrorMode(StrEnum):
-    """What a wrong predicate does: it is left out and counted, or ends the command."""
+    """Effect of a wrong predicate: it is left out and counted, or it ends the command."""
 
     SKIP = "skip"
     ERROR = "error"
@@ -45,22 +47,40 @@ class ErrorMode(StrEnum):
 @expand_options
 def match(
     events: Annotated[
-        str, typer.Argument(metavar="EVENTS", help="Parquet, CSV, JSON lines or Delta.")
+        str,
+        typer.Argument(
+            metavar="EVENTS", help="Table of events: Parquet, CSV, JSON lines or Delta."
+        ),
     ],
     subscriptions: Annotated[
         str,
-        typer.Argument(metavar="SUBSCRIPTIONS", help="The same: a row has an id and a predicate."),
+        typer.Argument(
+            metavar="SUBSCRIPTIONS",
+            help="Table of subscriptions in one of these formats: an id and a predicate per row.",
+        ),
     ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="PATH", help="What to write.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Path of the matches. A suffix such as .parquet or .csv makes it one file, "
+            "if the result is below 1 GB.",
+        ),
+    ],
     output: Annotated[
         OutputMode,
-        typer.Option(help="A row a match, or a row an event.", rich_help_panel=_OUTPUT_PANEL),
+        typer.Option(
+            help="Write a row for each match (pairs), or for each event with a list (arrays).",
+            rich_help_panel=_OUTPUT_PANEL,
+        ),
     ] = OutputMode.PAIRS,
     columns: Annotated[
         str | None,
         typer.Option(
             metavar="A,B",
-            help="Columns of events to keep; else all.",
+            help="Columns of events to write. All if missing.",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = None,
@@ -68,50 +88,93 @@ def match(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The column of matched ids; else as the ids are called, or 'matches'.",
+            help="Name of the column with matched ids. If missing: the name of the id column, or "
+            "'matches' for arrays.",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = None,
     output_format: Annotated[
         FileFormat | None,
-        typer.Option(help="If the suffix does not tell.", rich_help_panel=_OUTPUT_PANEL),
+        typer.Option(
+            help="Format of the matches, if the suffix of the path does not say it.",
+            rich_help_panel=_OUTPUT_PANEL,
+        ),
     ] = None,
     rejected: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH", help="Write wrong predicates there.", rich_help_panel=_OUTPUT_PANEL
+            metavar="PATH",
+            help="Write the subscriptions with wrong predicates to this table, with the errors.",
+            rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Write at most N rows, and stop matching then.",
+            rich_help_panel=_OUTPUT_PANEL,
+        ),
+    ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes",
+            "-y",
+            help="Write a very large result without confirmation.",
+            rich_help_panel=_OUTPUT_PANEL,
+        ),
+    ] = False,
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=_OUTPUT_PANEL),
+        typer.Option(
+            "--overwrite",
+            help="Replace existing files at the output paths.",
+            rich_help_panel=_OUTPUT_PANEL,
+        ),
     ] = False,
     on_error: Annotated[
         ErrorMode,
-        typer.Option(help="Leave wrong predicates out, or end.", rich_help_panel=_OUTPUT_PANEL),
+        typer.Option(
+            help="Leave subscriptions with wrong predicates out (skip), or end the command at the "
+            "first (error).",
+            rich_help_panel=_OUTPUT_PANEL,
+        ),
     ] = ErrorMode.SKIP,
+    allow_rejected: AllowRejectedOption = False,
     *,
     tables: TableOptions,
     valid_from: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="From when each counts.", rich_help_panel=_LIFETIMES_PANEL
+            metavar="COLUMN",
+            help="Column of subscriptions with the time from which they match.",
+            rich_help_panel=_LIFETIMES_PANEL,
         ),
     ] = None,
     valid_to: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Until when.", rich_help_panel=_LIFETIMES_PANEL),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of subscriptions with the time until which they match.",
+            rich_help_panel=_LIFETIMES_PANEL,
+        ),
     ] = None,
     event_time: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="Of events; else the present.", rich_help_panel=_LIFETIMES_PANEL
+            metavar="COLUMN",
+            help="Column of events with their time. The present time if missing.",
+            rich_help_panel=_LIFETIMES_PANEL,
         ),
     ] = None,
     spark: SparkOptions,
     store: StoreOption = None,
 ) -> None:
-    """Match every event with every subscription that wants it, and write the matches.
+    """Match every event with every subscription, and write the matches.
+
+    Exit code 3 if subscriptions were left out because their predicates are wrong.
 
     Example: covey match ticks.parquet alerts.csv -o matches.parquet
     """
@@ -125,6 +188,10 @@ def match(
             raise InvalidArgumentError(
                 "CSV has no lists: use --output pairs, or write Parquet or JSON"
             )
+        if yes and limit is not None:
+            raise InvalidArgumentError(
+                "--yes writes all rows and --limit only some: give one of them"
+            )
         refused = None
         if rejected is not None:
             same = format_from_suffix(rejected) or written.format
@@ -133,6 +200,7 @@ def match(
             )
         formats = [one.format for one in (*read, written, refused) if one is not None]
         from covey.cli.match.job import MatchJob
+        from covey.cli.match.size_estimate import confirm_size
 
         job = MatchJob(
             *read,
@@ -152,5 +220,19 @@ def match(
                 "storePath": store,
             },
             spark.make_launcher(formats),
+            limit,
+            None if yes else confirm_size,
         )
-        print_summary(make_console(), *job.run(), out)
+        report, seconds_by_step = job.run()
+        print_summary(make_console(), report, seconds_by_step, out)
+    exit_code = report_rejected(report.rejections.count, is_allowed=allow_rejected)
+    if report.rejections.count:
+        print_next_step(
+            f"covey doctor {subscriptions} --events {events}   # all wrong predicates, with advice"
+        )
+    else:
+        print_next_step(
+            f"covey explain {subscriptions} --events {events} --row 0 --subscription ID   "
+            "# why an event matched"
+        )
+    raise typer.Exit(exit_code)

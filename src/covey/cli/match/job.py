@@ -1,12 +1,12 @@
 """The work of `covey match`: read, fit, match and write, then count.
 
-Matches are counted as they are written, by Spark's `observe`: nothing is matched twice. So the
-model always gives lists, and pairs are made of them on the way out.
+Matches are counted by Spark's `observe` while they are written, so that nothing is matched twice.
+For that the model returns lists of ids; pairs are made of them when they are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +18,11 @@ from covey.cli.io.sources import (
     TableSource,
     cast_vectors_to_float,
     check_columns,
-    repartition_small,
+    split_for_matching,
 )
 from covey.cli.io.targets import TableTarget
 from covey.cli.match.report import MatchReport, build_aggregates, build_report
+from covey.cli.match.size_estimate import MatchEstimate, estimate_matches
 from covey.cli.progress import StepProgress
 from covey.cli.session import SessionLauncher
 from covey.errors import InvalidArgumentError
@@ -30,12 +31,17 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["MatchJob"]
 
-_MATCH_LISTS = "covey_matches"  # of the column that becomes pairs
+_MATCH_LISTS = "covey_matches"  # the column of lists from which pairs are made
 
 
 @dataclass(frozen=True, slots=True)
 class MatchJob:
-    """One `covey match`; `params` are those of the `Matcher` that need no table to be known."""
+    """One `covey match`.
+
+    `matcher_params` are the parameters of the `Matcher` that are known before tables are read. At
+    most `max_rows` rows are written, all if it is None. `confirm` is called with the estimated
+    size of the result, and raises if that is not to be written; None means no estimate.
+    """
 
     events: TableSource
     subscriptions: TableSource
@@ -47,16 +53,16 @@ class MatchJob:
     vector_lengths: dict[str, int]
     matcher_params: Mapping[str, Any]
     launcher: SessionLauncher
+    max_rows: int | None = None
+    confirm: Callable[[MatchEstimate], None] | None = None
 
     def run(self) -> tuple[MatchReport, dict[str, float]]:
-        """Does it all; what was counted, and the seconds that each step took."""
+        """Match and write; return the counts, and the seconds that each step took."""
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
                 spark = stack.enter_context(self.launcher.launch())
             with steps.track_step("read", spark):
-                events = repartition_small(
-                    cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
-                )
+                events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
                 subscriptions = self.subscriptions.read(spark)
                 kept = self._resolve_event_columns(events, subscriptions)
             with steps.track_step("fit", spark):
@@ -70,26 +76,38 @@ class MatchJob:
                 ).fit(subscriptions)
                 if self.rejected_output is not None:
                     self.rejected_output.write(model.rejectedSubscriptions)
-            with steps.track_step("match and write", spark):
+            with steps.track_step("estimate", spark):
+                estimate = MatchEstimate(events.count(), 0, is_bound=True)
+                if self.confirm is not None and self.max_rows is None:
+                    estimate = estimate_matches(model, events, estimate.events, _MATCH_LISTS)
+            if self.confirm is not None:
+                with steps.pause():
+                    self.confirm(estimate)
+            with steps.track_step("match and write", spark, event_count=estimate.events):
                 observation = Observation()
-                lists = model.transform(events).observe(
-                    observation, *build_aggregates(_MATCH_LISTS)
-                )
+                matches = 0 if estimate.is_bound else estimate.matches
+                split = split_for_matching(events, estimate.events, matches)
+                lists = model.transform(split).observe(observation, *build_aggregates(_MATCH_LISTS))
                 result = self._shape_output(lists, kept)
+                if self.max_rows is not None:
+                    result = result.limit(self.max_rows)
                 self.output.write(result)
             with steps.track_step("count", spark):
                 back = self.output.read(spark, result.schema)
+                is_cut = self.max_rows is not None and back.count() >= self.max_rows
                 ids = F.col(quote_identifier(self.matches_column))
                 matched = back.select((ids if self.writes_pairs else F.explode(ids)).alias("id"))
-                figures = build_report(observation.get, matched, model)
-        return figures, steps.seconds_by_step
+                report = build_report(
+                    observation.get, matched, model, cut_events=estimate.events if is_cut else None
+                )
+        return report, steps.seconds_by_step
 
     def _resolve_event_columns(self, events: DataFrame, subscriptions: DataFrame) -> list[str]:
-        """The columns of events to keep, if all that was named is there."""
-        wanted = [
+        """Return the columns of events to keep, after all named columns are checked."""
+        required = [
             self.matcher_params[p] for p in ("idCol", "predicateCol", "validFromCol", "validToCol")
         ]
-        check_columns(subscriptions, [name for name in wanted if name], "subscriptions")
+        check_columns(subscriptions, [name for name in required if name], "subscriptions")
         kept = events.columns if self.event_columns is None else self.event_columns
         time = self.matcher_params["eventTimeCol"]
         check_columns(events, [*kept, *([time] if time else [])], "events")

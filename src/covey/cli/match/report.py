@@ -1,4 +1,4 @@
-"""What `covey match` counts: matches per event while they are written, per subscription after."""
+"""Counts of `covey match`: per event while matches are written, per subscription afterwards."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["MatchReport", "build_aggregates", "build_report"]
 
 _MAX_BUSIEST = 5
-_PERCENTILE_ACCURACY = 10_000  # of which one is what a median or p99 may be off by
+_PERCENTILE_ACCURACY = 10_000  # a median or p99 is off by at most one rank in 10,000
 
 
 @dataclass(frozen=True, slots=True)
 class MatchReport:
-    """The counts of one match."""
+    """The counts of one match.
+
+    If `is_cut`, a limit ended the match early: then only `events`, `matches` and the counts of
+    subscriptions are known, the latter of the rows that were written.
+    """
 
     events: int
     unmatched_events: int
@@ -35,10 +39,11 @@ class MatchReport:
     busiest_subscriptions: list[tuple[Any, int]]
     rejections: Rejections
     fit_seconds: Mapping[str, float]
+    is_cut: bool = False
 
 
 def build_aggregates(lists_column: str) -> list[Column]:
-    """Aggregates over a column of lists, for `observe`."""
+    """Return aggregates over a column of lists, for `observe`."""
     size = F.size(lists_column)
     return [
         F.count(F.lit(1)).alias("events"),
@@ -50,13 +55,26 @@ def build_aggregates(lists_column: str) -> list[Column]:
 
 
 def build_report(
-    observed: Mapping[str, object], matched_ids: DataFrame, model: MatcherModel
+    observed: Mapping[str, object],
+    matched_ids: DataFrame,
+    model: MatcherModel,
+    *,
+    cut_events: int | None = None,
 ) -> MatchReport:
-    """All figures, from what was observed and the ids that were written, a row for each match."""
-    known = Observation()
-    per_id = matched_ids.groupBy("id").count().observe(known, F.count(F.lit(1)).alias("ids"))
+    """Return all counts, from the observed ones and the written ids, a row for each match.
+
+    `cut_events` is the number of all events if a limit ended the match before it had seen them.
+    """
+    written = Observation()
+    ids, rows = F.count(F.lit(1)).alias("ids"), F.sum("count").alias("rows")
+    per_id = matched_ids.groupBy("id").count().observe(written, ids, rows)
     busiest = per_id.orderBy(F.desc("count"), "id").limit(_MAX_BUSIEST).collect()
     fields: Mapping[str, Any] = observed
+    if cut_events is not None:
+        fields = {
+            "events": cut_events, "unmatched": 0, "matches": written.get["rows"] or 0,
+            "ranks": None, "most": 0,
+        }  # fmt: skip
     median, p99 = fields["ranks"] or (0, 0)
     return MatchReport(
         fields["events"],
@@ -66,8 +84,9 @@ def build_report(
         p99,
         fields["most"],
         model.numSubscriptions,
-        known.get["ids"],
+        written.get["ids"],
         [(row["id"], row["count"]) for row in busiest],
         Rejections.from_model(model),
         model.fitMetrics,
+        cut_events is not None,
     )

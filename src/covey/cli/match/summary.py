@@ -17,9 +17,9 @@ __all__ = ["print_summary"]
 def print_summary(
     console: Console, report: MatchReport, seconds_by_step: Mapping[str, float], output_path: str
 ) -> None:
-    """Prints what matched, what did not, where the time went, and where the matches are."""
+    """Print the counts, the time of each step, and the path of the matches."""
     console.print(_make_counts_table(report))
-    report.rejections.print_first(console)
+    report.rejections.print_groups(console)
     console.print()
     console.print(_make_times_table(seconds_by_step, report.fit_seconds))
     console.print(f"\nwritten to {output_path}", soft_wrap=True, highlight=False)
@@ -27,6 +27,13 @@ def print_summary(
 
 def _make_counts_table(report: MatchReport) -> Table:
     table = make_grid()
+    if report.is_cut:
+        table.add_row("events", f"{report.events:,}", "not all of them were matched")
+        table.add_row("matches", f"{report.matches:,}", "there are more: --limit ended the match")
+        table.add_row("subscriptions", f"{report.subscriptions:,}", "")
+        for row in report.rejections.to_table_rows():
+            table.add_row(*row)
+        return table
     nothing = format_percent(report.unmatched_events, report.events)
     table.add_row(
         "events", f"{report.events:,}", f"{report.unmatched_events:,} match nothing ({nothing})"

@@ -1,7 +1,7 @@
 """`covey plan`: compare, make and deploy assignments of subscribers to brokers.
 
-`covey plan compare` runs all ways of planning on one problem and compares them with a lower bound.
-`covey plan make` writes a plan to a folder if it keeps to all limits. `covey plan deploy` forwards
+`covey plan compare` runs all planners on one problem and compares them with a lower bound.
+`covey plan make` writes a plan to a folder if it satisfies all limits. `covey plan deploy` forwards
 events on Kafka to one topic for each broker, by the filters of a saved plan.
 
 In the order in which data passes through them:

@@ -1,4 +1,4 @@
-"""`covey plan`: who is served where, compared, made, and put to work."""
+"""`covey plan compare` and `covey plan make`: assign subscribers to brokers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from covey.cli.console_format import make_console
-from covey.cli.errors import exit_on_error
+from covey.cli.errors import EXIT_FINDINGS, check_extra, exit_on_error
+from covey.cli.next_step import add_quiet_option, print_next_step
 from covey.cli.options import split_names
 from covey.cli.plan.deploy import deploy
 
@@ -19,38 +20,91 @@ if TYPE_CHECKING:
 
 __all__ = ["plan_app"]
 
-plan_app = typer.Typer(no_args_is_help=True, help="Say who is served where, and put it to work.")
-plan_app.command()(deploy)
+plan_app = typer.Typer(
+    no_args_is_help=True,
+    help="Assign subscribers to brokers: compare plans, make one, and deploy it on Kafka.",
+)
 
 SubscribersArgument = Annotated[
-    Path, typer.Argument(metavar="SUBSCRIBERS", help="A row for each, in Parquet or CSV.")
+    Path,
+    typer.Argument(metavar="SUBSCRIBERS", help="Table with a row per subscriber: Parquet or CSV."),
 ]
 BrokersArgument = Annotated[
-    Path, typer.Argument(metavar="BROKERS", help="A row for each; 'parent' is the row above.")
+    Path,
+    typer.Argument(
+        metavar="BROKERS",
+        help="Table with a row per broker: Parquet or CSV. Its column 'parent' has the row number "
+        "of the broker above, empty for children of the publisher.",
+    ),
 ]
 PositionOption = Annotated[
-    str, typer.Option(help="The columns of a place in the network, as 'a,b'.")
+    str,
+    typer.Option(
+        metavar="A,B", help="Columns with the network coordinates of subscribers and brokers."
+    ),
 ]
-LowerOption = Annotated[str, typer.Option(help="The columns of the lower ends of what is wanted.")]
-UpperOption = Annotated[str, typer.Option(help="The columns of the upper ends.")]
-PublisherOption = Annotated[str, typer.Option(help="Where the publisher is, as '0,0'.")]
+LowerOption = Annotated[
+    str,
+    typer.Option(metavar="X1,Y1", help="Columns with the lower ends of a subscriber's intervals."),
+]
+UpperOption = Annotated[
+    str,
+    typer.Option(metavar="X2,Y2", help="Columns with the upper ends of a subscriber's intervals."),
+]
+PublisherOption = Annotated[
+    str, typer.Option(metavar="A,B", help="Network coordinates of the publisher, as '0,0'.")
+]
 EventsOption = Annotated[
-    Path | None, typer.Option(help="Typical events; bandwidth is a share of them.")
+    Path | None,
+    typer.Option(
+        help="Table of typical events. With it, bandwidth is a share of events; without it, a "
+        "volume of the event space."
+    ),
 ]
-AttributesOption = Annotated[str | None, typer.Option(help="Their columns, as 'x,y'; else all.")]
-AlphaOption = Annotated[int, typer.Option(help="Rectangles of a filter, at most.")]
+AttributesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="X,Y", help="Columns of the events, one per interval. All columns if missing."
+    ),
+]
+AlphaOption = Annotated[int, typer.Option(help="Largest number of rectangles of a filter.")]
 MaxDelayOption = Annotated[
-    float, typer.Option(help="How much longer than the shortest a way may be.")
+    float,
+    typer.Option(
+        help="Largest delay of a subscriber, as the excess over its shortest path: 0.3 is 30%."
+    ),
 ]
 TargetLoadOption = Annotated[
-    float, typer.Option(help="Times its fair share that a broker should serve.")
+    float,
+    typer.Option(help="Load that a broker should have at most, as a multiple of its fair share."),
 ]
-MaxLoadOption = Annotated[float, typer.Option(help="Times its fair share that it may serve.")]
-StepsOption = Annotated[int | None, typer.Option(min=0, help="Of the search; 4,000 or more.")]
-SeedOption = Annotated[int, typer.Option(min=0, help="Of the search.")]
+MaxLoadOption = Annotated[
+    float,
+    typer.Option(help="Load that a broker may have at most, as a multiple of its fair share."),
+]
+StepsOption = Annotated[
+    int | None,
+    typer.Option(min=0, help="Steps of the search. If missing: 4,000 or more, by problem size."),
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the search.")]
+
+_COMPARISON_COLUMNS = (
+    "bandwidth",
+    "× lower bound",
+    "mean delay",
+    "highest load",
+    "too far",
+    "over capacity",
+    "other violations",
+)
+_COMPARISON_LEGEND = (
+    "bandwidth: events that brokers receive, added up; mean delay: excess over the shortest path; "
+    "highest load: multiple of the fair share; too far, over capacity: subscribers that violate "
+    "--max-delay, --most-load"
+)
+_EXTRA_MODULES = ("highspy", "scipy")
 
 
-@plan_app.command()
 def compare(
     subscribers: SubscribersArgument,
     brokers: BrokersArgument,
@@ -66,10 +120,15 @@ def compare(
     most_load: MaxLoadOption = 1.8,
     steps: StepsOption = None,
     seed: SeedOption = 0,
-    picture: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("plans.png"),
+    picture: Annotated[Path, typer.Option(help="Path of the picture, a PNG.")] = Path("plans.png"),
 ) -> None:
-    """Compare ways of planning, in a table and a picture, with the least that any could need."""
+    """Compare planners in a table and a picture, with a lower bound for every plan.
+
+    Example: covey plan compare people.parquet brokers.csv --position a,b --lower x1,y1
+    --upper x2,y2 --publisher 0,0
+    """
     with exit_on_error():
+        check_extra(*_EXTRA_MODULES)
         from covey.cli.plan.plot import check_plot_path, draw_plans
         from covey.cli.plan.problem_files import read_problem
         from covey.plan import assign_nearest, balance_loads, greedy, lower_bound
@@ -100,20 +159,22 @@ def compare(
         best = plans["search"]
         bound = lower_bound(problem, best.bandwidth if best.verify().is_valid else None)
         picture.write_bytes(draw_plans(plans, bound))
-    make_console().print(_make_comparison_table(plans, bound))
-    make_console().print(str(picture), highlight=False)
+    _print_comparison(plans, bound)
+    make_console().print(f"\nwritten to {picture}", highlight=False)
+    print_next_step("covey plan make … -o plan   # write the plan of the search to a folder")
 
 
-@plan_app.command()
 def make(
     subscribers: SubscribersArgument,
     brokers: BrokersArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the plan.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the plan.")],
     position: PositionOption,
     lower: LowerOption,
     upper: UpperOption,
     publisher: PublisherOption,
-    attributes: Annotated[str, typer.Option(help="What events call these sides, as 'x,y'.")],
+    attributes: Annotated[
+        str, typer.Option(metavar="X,Y", help="Columns of the events, one per interval.")
+    ],
     events: EventsOption = None,
     alpha: AlphaOption = 3,
     max_delay: MaxDelayOption = 0.3,
@@ -122,11 +183,15 @@ def make(
     steps: StepsOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Make a plan, and write it to a folder: filters, and the broker of each row of subscribers.
+    """Make a plan, and write its filters and the broker of each subscriber to a folder.
 
-    Exit code 1, and nothing is written, if none is found that keeps to everything.
+    Exit code 1, and nothing is written, if no plan is found that satisfies all limits.
+
+    Example: covey plan make people.parquet brokers.csv -o plan --attributes x,y --position a,b
+    --lower x1,y1 --upper x2,y2 --publisher 0,0
     """
     with exit_on_error():
+        check_extra(*_EXTRA_MODULES)
         from covey.cli.plan.problem_files import read_problem
         from covey.plan import SavedPlan, greedy
 
@@ -150,19 +215,22 @@ def make(
         kept = found.verify()
         if kept.is_valid:
             SavedPlan.from_plan(found, names).save(output, found.assignment)
-    make_console().print(_make_comparison_table({"search": found}, None))
+    _print_comparison({"search": found}, None)
     if not kept.is_valid:
         typer.echo(
-            "covey: no plan was found that keeps to everything, and none is written: "
-            f"{kept.too_far:,} would wait too long, {kept.over_capacity:,} are beyond what brokers "
-            "may serve. Raise --max-delay or --most-load",
+            "covey: no plan was found that satisfies all limits, and none is written: "
+            f"{kept.too_far:,} subscribers are too far from their broker, {kept.over_capacity:,} "
+            "are beyond its capacity. Raise --max-delay or --most-load",
             err=True,
         )
-        raise typer.Exit(1)
+        raise typer.Exit(EXIT_FINDINGS)
+    print_next_step(
+        f"covey plan deploy {output} --servers HOST:PORT --events TOPIC …   # forward events"
+    )
 
 
 def _run_search(problem: Problem, start: Plan, steps: int | None, seed: int) -> Plan:
-    """The search, with a bar where somebody looks on."""
+    """Run the search, with a progress bar on a terminal."""
     from covey.plan import search
 
     console = make_console(stderr=True)
@@ -174,12 +242,18 @@ def _run_search(problem: Problem, start: Plan, steps: int | None, seed: int) -> 
         )  # fmt: skip
 
 
+def _print_comparison(plans: dict[str, Plan], lower_bound: float | None) -> None:
+    console = make_console()
+    console.print(_make_comparison_table(plans, lower_bound))
+    console.print(f"\n{_COMPARISON_LEGEND}", highlight=False)
+
+
 def _make_comparison_table(plans: dict[str, Plan], lower_bound: float | None) -> Table:
-    """Bandwidth, delay and load of each plan, and what it does not keep to."""
+    """Return bandwidth, delay and load of each plan, and how many limits it violates."""
     table = Table(box=None, pad_edge=False)
     table.add_column("plan")
-    for name in ("bandwidth", "× bound", "mean delay", "most load", "late", "beyond", "other"):
-        table.add_column(name, justify="right")
+    for name in _COMPARISON_COLUMNS:
+        table.add_column(name, justify="right", min_width=max(map(len, name.split())))
     for name, one in plans.items():
         kept = one.verify()
         table.add_row(
@@ -193,5 +267,9 @@ def _make_comparison_table(plans: dict[str, Plan], lower_bound: float | None) ->
             f"{kept.uncovered + kept.not_nested + kept.too_many_rectangles:,}",
         )
     if lower_bound:
-        table.add_row("no plan is below", f"{lower_bound:,.6g}", "1.00", *[""] * 5)
+        table.add_row("lower bound", f"{lower_bound:,.6g}", "1.00", *[""] * 5)
     return table
+
+
+for _command in (compare, make, deploy):
+    plan_app.command()(add_quiet_option(_command))

@@ -1,4 +1,4 @@
-"""`covey plan deploy`: a plan put to work on Kafka."""
+"""`covey plan deploy`: forward events on Kafka by the filters of a plan."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.table import Table
 
 from covey.cli.console_format import format_percent, make_console
 from covey.cli.errors import exit_on_error
+from covey.cli.next_step import print_next_step
 from covey.cli.options import SparkOptions, expand_options
 
 if TYPE_CHECKING:
@@ -21,22 +22,36 @@ __all__ = ["deploy"]
 
 @expand_options
 def deploy(
-    folder: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of a saved plan.")],
-    servers: Annotated[str, typer.Option(help="Kafka, as HOST:PORT.")],
-    events: Annotated[str, typer.Option(help="The topic of events, values in JSON.")],
-    schema: Annotated[str, typer.Option(help="Their schema, as 'x DOUBLE, y DOUBLE'.")],
-    checkpoint: Annotated[str, typer.Option(help="Where queries keep how far they are.")],
-    prefix: Annotated[str, typer.Option(help="Broker 7 has the topic PREFIX.7.")] = "broker",
-    once: Annotated[bool, typer.Option("--once", help="Pass on what is there, and end.")] = False,
+    folder: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="Folder of a plan that `covey plan make` wrote.")
+    ],
+    servers: Annotated[str, typer.Option(metavar="HOST:PORT", help="Bootstrap servers of Kafka.")],
+    events: Annotated[str, typer.Option(metavar="TOPIC", help="Topic with the events, in JSON.")],
+    schema: Annotated[
+        str, typer.Option(metavar="DDL", help="Columns of the events, as 'x DOUBLE, y DOUBLE'.")
+    ],
+    checkpoint: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Folder for the checkpoints of the queries.")
+    ],
+    prefix: Annotated[
+        str, typer.Option(help="Prefix of the output topics: broker 7 has PREFIX.7.")
+    ] = "broker",
+    once: Annotated[
+        bool, typer.Option("--once", help="Forward the events that are there now, and end.")
+    ] = False,
     *,
     spark: SparkOptions,
 ) -> None:
-    """Pass events on to a topic for each broker, by the filters of a plan.
+    """Forward events to a topic for each broker, by the filters of a plan.
 
-    Topics must be there. With --once it says in the end what came to each broker, beside the plan.
+    All topics must exist. With --once, the traffic of each broker is printed beside the plan's.
+
+    Example: covey plan deploy plan --servers localhost:9092 --events ads --schema 'x DOUBLE,
+    y DOUBLE' --checkpoint checkpoint --once
     """
     with exit_on_error():
         from covey.cli.session import check_kafka
+        from covey.cli.stream.connectors import resolve_packages
         from covey.network.deploy import PlanDeployment
         from covey.plan import SavedPlan
         from covey.stream.config import KafkaConfig
@@ -46,7 +61,11 @@ def deploy(
             SavedPlan.load(folder), KafkaCluster(KafkaConfig(servers)), events, schema, prefix
         )
         with spark.make_launcher().launch() as session:
-            check_kafka(session)
+            check_kafka(
+                session,
+                "name the jars of the connector with --jars, or have Spark download it with "
+                f"--conf spark.jars.packages={resolve_packages(['kafka'])[0]}",
+            )
             made.validate()
             queries = list(made.start_queries(session, checkpoint, once=once))
             if once:
@@ -56,6 +75,7 @@ def deploy(
             else:
                 make_console(stderr=True).print(f"{len(queries)} queries run; stop with Ctrl-C")
                 session.streams.awaitAnyTermination()
+    print_next_step("run it without --once, to forward events as they arrive")
 
 
 def _make_received_table(received: Sequence[BrokerTraffic], is_share: bool) -> Table:

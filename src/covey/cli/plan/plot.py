@@ -1,4 +1,4 @@
-"""The picture of plans: who is where, and what each way of planning costs."""
+"""Picture of plans: the network, and bandwidth, delay and load of each plan."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _PLOT_STYLE: Any = {
 
 
 def check_plot_path(path: Path) -> None:
-    """Raises where the picture could not be written, before there is one."""
+    """Refuse a path at which the picture could not be written, before any computation."""
     check_local_path("--picture", path)
-    import_module("matplotlib")  # whoever runs the command is told of its extra
+    import_module("matplotlib")  # if it is missing, the command names the extra
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InvalidArgumentError(
             f"--picture {path}: the name of a file in a folder that is there"
@@ -49,7 +49,7 @@ def check_plot_path(path: Path) -> None:
 
 
 def draw_plans(plans: dict[str, Plan], lower_bound: float | None) -> bytes:
-    """A PNG of plans of one problem, by the names of their ways; the first is the one to use."""
+    """Return a PNG of plans of one problem by planner; the first plan is drawn as the network."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -69,7 +69,7 @@ def draw_plans(plans: dict[str, Plan], lower_bound: float | None) -> bytes:
 
 
 def _project_to_plane(plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-    """The publisher and brokers, subscribers, and in what plane they are."""
+    """Return publisher and brokers, subscribers, and the name of the plane they are drawn in."""
     tree, places = plan.problem.tree, plan.problem.subscribers.positions
     nodes = np.vstack([tree.publisher, tree.brokers])
     if nodes.shape[1] == 1:
@@ -103,7 +103,7 @@ def _draw_network(axes: Axes, plan: Plan) -> None:
         for number, (x, y) in enumerate(nodes[1:]):
             axes.annotate(str(number), (x, y), xytext=(6, 6), textcoords="offset points")
     axes.legend(loc="best")
-    axes.set_title("Subscribers in the colour of their broker; the larger, the more it gets")
+    axes.set_title("Subscribers in the colour of their broker; its size is its bandwidth")
     axes.set_xlabel(said)
     axes.set_aspect("equal", adjustable="datalim")
 
@@ -116,20 +116,20 @@ def _draw_bandwidth(axes: Axes, plans: dict[str, Plan], lower_bound: float | Non
     for number, plan in enumerate(plans.values()):
         if not (kept := plan.verify()).is_valid:
             bars[number].set_alpha(0.3)
-            said[number] += f"  not kept to: {kept.too_far:,} late, {kept.over_capacity:,} beyond"
+            said[number] += f"  violated: {kept.too_far:,} too far, {kept.over_capacity:,} too many"
     axes.bar_label(bars, said, fontsize=14)
     axes.invert_yaxis()
     axes.margins(x=0.6)
     title = "Bandwidth of all brokers"
     if lower_bound:
         axes.axvline(lower_bound, color=_BOUND_COLOUR, linestyle="--")
-        title += f"; dashed: no plan is below {_format_bandwidth(lower_bound)}"
+        title += f"; dashed: lower bound {_format_bandwidth(lower_bound)}"
     axes.set_title(title)
     axes.set_xlabel(_describe_bandwidth_unit(plans))
 
 
 def _format_bandwidth(bandwidth: float) -> str:
-    """Of four digits, or more if it is large.
+    """Return a bandwidth with four digits, or more if it is large.
 
     >>> _format_bandwidth(3.28135), _format_bandwidth(18863.4)
     ('3.281', '18,863')
@@ -155,7 +155,7 @@ def _draw_broker_bandwidth(axes: Axes, plans: dict[str, Plan]) -> None:
     _draw_sorted_lines(axes, plans, [plan.bandwidth_by_broker for plan in plans.values()])
     axes.set_ylim(bottom=0)
     axes.legend(ncols=2)
-    axes.set_title("What comes to each broker, most first")
+    axes.set_title("Bandwidth of each broker, the largest first")
     axes.set_xlabel("brokers")
     axes.set_ylabel("share of events" if "share" in _describe_bandwidth_unit(plans) else "volume")
 
@@ -172,21 +172,23 @@ def _draw_delays(axes: Axes, plans: dict[str, Plan]) -> None:
     axes.set_xlim(left=0)
     axes.set_ylim(0, 1.05)
     axes.legend(loc="lower right", ncols=2)
-    axes.set_title("How long subscribers wait")
-    axes.set_xlabel("way beyond the shortest: 0.1 is a tenth longer")
-    axes.set_ylabel("of all, up to")
+    axes.set_title("Delay of subscribers")
+    axes.set_xlabel("excess over the shortest path: 0.1 is 10%")
+    axes.set_ylabel("share of subscribers")
 
 
 def _draw_loads(axes: Axes, plans: dict[str, Plan]) -> None:
     problem = next(iter(plans.values())).problem
     fair = problem.fair_shares * len(problem.subscribers)
     _draw_sorted_lines(axes, plans, [plan.loads / fair for plan in plans.values()])
-    axes.axhline(problem.max_load, color=_LIMIT_COLOUR, ls="--", label=f"most {problem.max_load:g}")
     axes.axhline(
-        problem.target_load, color=_TARGET_COLOUR, ls=":", label=f"wanted {problem.target_load:g}"
+        problem.max_load, color=_LIMIT_COLOUR, ls="--", label=f"limit {problem.max_load:g}"
+    )
+    axes.axhline(
+        problem.target_load, color=_TARGET_COLOUR, ls=":", label=f"target {problem.target_load:g}"
     )
     axes.set_ylim(bottom=0)
     axes.legend(ncols=2)
-    axes.set_title("Load of each leaf, most first")
+    axes.set_title("Load of each leaf, the largest first")
     axes.set_xlabel("leaves")
     axes.set_ylabel("times its fair share")

@@ -37,24 +37,26 @@ def read_problem(
     target_load: float,
     max_load: float,
 ) -> Problem:
-    """The problem that files and the names of their columns say.
+    """Read a problem from files, given the names of their columns.
 
-    A column `parent` of the brokers is the row of the broker above, from 0 on; empty or missing, it
-    is the publisher. The columns of events are `attributes`, or all of them.
+    The column `parent` of brokers is the row number of the broker above, from 0; the parent is the
+    publisher if it is empty or missing. The columns of events are `attributes`, or all columns.
     """
     at, low, high = (
         split_names(names) or [] for names in (position_columns, lower_columns, upper_columns)
     )
     if not at or not low:
-        raise InvalidArgumentError("--position, --lower and --upper name a column at least")
+        raise InvalidArgumentError(
+            "--position, --lower and --upper must name at least one column each"
+        )
     if len(low) != len(high):
         raise InvalidArgumentError(
-            f"--lower {lower_columns} and --upper {upper_columns}: as many columns each"
+            f"--lower {lower_columns} and --upper {upper_columns} must name as many columns each"
         )
     if attributes is not None and not len(set(attributes)) == len(attributes) == len(low):
         said = ",".join(attributes)
         raise InvalidArgumentError(
-            f"--attributes {said}: {len(low)} different names, as boxes have sides"
+            f"--attributes {said} must be {len(low)} different names, one per interval"
         )
     people, places = _read_table(subscribers_path), _read_table(brokers_path)
     start, above = _parse_point(publisher, len(at)), _parent_rows(places, brokers_path)
@@ -78,10 +80,12 @@ def _parse_point(text: str, dimensions: int) -> list[float]:
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise InvalidArgumentError(f"--publisher {text}: numbers with commas between") from None
+        raise InvalidArgumentError(
+            f"--publisher {text} must be numbers with commas between"
+        ) from None
     if len(found) != dimensions or not np.isfinite(found).all():
         raise InvalidArgumentError(
-            f"--publisher {text}: {dimensions} finite numbers, as positions have"
+            f"--publisher {text} must be {dimensions} finite numbers, as positions have"
         )
     return found
 
@@ -109,7 +113,8 @@ def _parent_rows(brokers: pa.Table, path: Path) -> NDArray[np.int64] | None:
         return np.asarray(pc.fill_null(brokers[_PARENT_COLUMN].cast(pa.int64()), PUBLISHER))
     except pa.ArrowException:
         raise InvalidArgumentError(
-            f"{path}: column {_PARENT_COLUMN} is the row of the broker above, from 0 on, or empty"
+            f"{path}: column {_PARENT_COLUMN} must be the row number of the broker above, "
+            "from 0, or empty"
         ) from None
 
 
@@ -121,7 +126,7 @@ def _read_event_sample(
         has = ", ".join(table.column_names)
         raise InvalidArgumentError(
             f"{path} has the columns {has}: "
-            f"say with --attributes which {dimensions} are what is wanted"
+            f"name with --attributes the {dimensions} that subscribers constrain"
         )
     return _stack_columns(table, attributes or table.column_names, path)
 
@@ -135,7 +140,7 @@ def _stack_columns(table: pa.Table, names: Sequence[str], path: Path) -> NDArray
 
 
 def _to_finite_floats(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:
-    """Finite ones; the first that is not is named."""
+    """Return finite numbers; refuse others, and name the first one."""
     try:
         if pa.types.is_boolean(column.type):
             raise pa.ArrowInvalid

@@ -1,4 +1,4 @@
-"""`covey preview`: how often a predicate would have matched, before anyone saves it."""
+"""`covey preview`: how often a predicate would have matched, before it is saved."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from covey.cli.console_format import format_percent, make_console
 from covey.cli.errors import exit_on_error
 from covey.cli.io.sources import TableSource, cast_vectors_to_float
+from covey.cli.next_step import print_next_step
 from covey.cli.options import (
     EventsFormatOption,
     EventsSchemaOption,
@@ -32,15 +33,21 @@ _MAX_BAR_LENGTH = 20  # characters of the longest
 @expand_options
 def preview(
     predicate: Annotated[
-        str, typer.Argument(metavar="PREDICATE", help="Spark SQL, as after WHERE.")
+        str, typer.Argument(metavar="PREDICATE", help="Predicate in Spark SQL, as after WHERE.")
     ],
     events: Annotated[
-        str, typer.Argument(metavar="EVENTS", help="Parquet, CSV, JSON lines or Delta.")
+        str,
+        typer.Argument(
+            metavar="EVENTS", help="Table of events: Parquet, CSV, JSON lines or Delta."
+        ),
     ],
-    rows: Annotated[int, typer.Option(min=0, help="How many matching events to show.")] = 5,
+    rows: Annotated[int, typer.Option(min=0, help="Number of matching events to print.")] = 5,
     time: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="When events happened; else the first time there is."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the time of an event. If missing: the first date or timestamp.",
+        ),
     ] = None,
     events_format: EventsFormatOption = None,
     events_schema: EventsSchemaOption = None,
@@ -48,7 +55,7 @@ def preview(
     *,
     spark: SparkOptions,
 ) -> None:
-    """Say how often a predicate would have matched, and show what it matches.
+    """Count the events that a predicate would have matched, and print some of them.
 
     Example: covey preview "symbol = 'ACME' AND price > 120" ticks.parquet
     """
@@ -77,6 +84,13 @@ def preview(
             with steps.track_step("sample", session):
                 sample = fetch_sample_rows(frame.where(predicate), rows) if found.matches else []
         _print_summary(make_console(), predicate, found, sample, is_possible)
+    if found.matches:
+        print_next_step(
+            f"add the predicate to a table of subscriptions, then: covey match {events} "
+            "SUBSCRIPTIONS -o matches.parquet"
+        )
+    else:
+        print_next_step("change the predicate: it matches no event of the table")
 
 
 def _print_summary(

@@ -1,4 +1,4 @@
-"""How often a predicate would have matched, and when: one pass over the events."""
+"""Number of events that a predicate matched, by period: one pass over the events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Period(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchHistory:
-    """What a predicate would have matched; without a time there are no periods."""
+    """Numbers of events and matches; there are no periods if events have no time."""
 
     events: int
     matches: int
@@ -44,7 +44,7 @@ class MatchHistory:
 
 
 def find_time_column(events: DataFrame, requested: str | None) -> str | None:
-    """The column that says when an event was: the given one, or the first that is a time."""
+    """Return the column with the time of an event: the requested one, or the first time."""
     if requested is None:
         times = (
             f.name for kind in _TIME_TYPES for f in events.schema if isinstance(f.dataType, kind)
@@ -62,7 +62,7 @@ def find_time_column(events: DataFrame, requested: str | None) -> str | None:
 def compute_match_history(
     events: DataFrame, predicate: str, time_column: str | None
 ) -> MatchHistory:
-    """Counts events and matches, by day if there is a time; Spark's `where` decides."""
+    """Count events and matches, by day if events have a time; Spark evaluates the predicate."""
     when = (
         F.col(quote_identifier(time_column))
         if time_column is not None
@@ -90,7 +90,7 @@ def compute_match_history(
 
 
 def _group_by_period(day_rows: Sequence[Row]) -> tuple[str, tuple[Period, ...]]:
-    """Few enough periods to read: days, or months, or years."""
+    """Group days into months or years if there are too many to read."""
     unit, length = "day", 10
     if len(day_rows) > _MAX_DAYS:
         unit, length = "month", 7

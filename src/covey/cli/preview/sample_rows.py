@@ -1,4 +1,4 @@
-"""Some events as a table that fits the terminal."""
+"""A sample of events as a table that fits the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SampleRows = list[dict[str, str | None]]
 
 
 def fetch_sample_rows(events: DataFrame, max_rows: int) -> SampleRows:
-    """Some rows as Spark writes values as text, times in the session's zone."""
+    """Return some rows as texts in Spark's format, with times in the zone of the session."""
     columns = [F.col(quote_identifier(name)).cast("string").alias(name) for name in events.columns]
     return [row.asDict() for row in events.limit(to_row_limit(max_rows)).select(*columns).collect()]
 
@@ -29,7 +29,7 @@ def fetch_sample_rows(events: DataFrame, max_rows: int) -> SampleRows:
 def make_sample_table(
     rows: SampleRows, predicate: str, time_column: str | None, max_width: int
 ) -> tuple[Table, int]:
-    """The rows, and how many columns were left out.
+    """Return a table of the rows, and the number of columns that were left out.
 
     Columns that the predicate names come first, then the time, then the others.
     """
@@ -49,7 +49,7 @@ def make_sample_table(
 
 
 def _select_fitting_columns(names: Sequence[str], rows: SampleRows, max_width: int) -> list[str]:
-    """The first columns that a line has room for, one at least."""
+    """Return the first columns that fit on a line, at least one."""
     shown: list[str] = []
     for name in names:
         widest = max(len(name), *(len(_to_one_line(row[name] or "null")) for row in rows))

@@ -1,4 +1,4 @@
-"""`covey compact`: which subscriptions are redundant, and few filters for all of them.
+"""`covey reduce`: find redundant subscriptions, and build few filters that cover all.
 
 A subscription is redundant if others cover all its events. Filters are few regions that admit every
 event that any subscription matches, and at most a given share of others. The output folder is

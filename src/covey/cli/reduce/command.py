@@ -1,4 +1,4 @@
-"""`covey compact`: which subscriptions are redundant, and few filters for all of them."""
+"""`covey reduce`: find redundant subscriptions, and build few filters that cover all."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from covey.cli.console_format import make_console
-from covey.cli.errors import exit_on_error
+from covey.cli.errors import exit_on_error, report_rejected
+from covey.cli.next_step import print_next_step
 from covey.cli.options import (
+    AllowRejectedOption,
     SparkOptions,
     StoreOption,
     TableOptions,
@@ -19,51 +21,70 @@ from covey.cli.plotting import require_matplotlib
 from covey.cli.reduce.output_folder import OutputFolder
 from covey.errors import InvalidArgumentError
 
-__all__ = ["compact"]
+__all__ = ["reduce"]
 
-_OUTPUT_PANEL = "What is written"
+_OUTPUT_PANEL = "Output"
 
 
 @expand_options
-def compact(
+def reduce(
     subscriptions: Annotated[
         str,
         typer.Argument(
             metavar="SUBSCRIPTIONS",
-            help="Parquet, CSV, JSON lines or Delta: a row has an id and a predicate.",
+            help="Table of subscriptions: Parquet, CSV, JSON lines or Delta, an id and a predicate "
+            "per row.",
         ),
     ],
     events: Annotated[
         str,
-        typer.Argument(metavar="EVENTS", help="The same: what columns there are, and a sample."),
+        typer.Argument(
+            metavar="EVENTS",
+            help="Table of typical events: its columns are those of predicates, its rows a sample.",
+        ),
     ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="What to write.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for the result.")
+    ],
     added: Annotated[
-        float, typer.Option(help="The share of events that filters may let in for nobody.")
+        float,
+        typer.Option(
+            help="Largest share of events that filters may forward without a matching subscription."
+        ),
     ] = 0.04,
     subtractions: Annotated[
-        int, typer.Option(min=0, help="How many others are taken out of one region at most.")
+        int,
+        typer.Option(
+            min=0,
+            help="Largest number of other regions that are subtracted from one, to find out "
+            "whether their union contains it.",
+        ),
     ] = 32,
     owner: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Of subscriptions: whose they are, to count by."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the owner of a subscription, to count redundant ones by owner.",
+        ),
     ] = None,
+    allow_rejected: AllowRejectedOption = False,
     picture: Annotated[
         str | None,
         typer.Option(
             metavar="PATH",
-            help="The picture, a PNG; else compacted.png in the folder.",
+            help="Path of the picture, a PNG. If missing: reduced.png in the folder.",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = None,
     no_picture: Annotated[
-        bool, typer.Option("--no-picture", help="Draw none.", rich_help_panel=_OUTPUT_PANEL)
+        bool,
+        typer.Option("--no-picture", help="Draw no picture.", rich_help_panel=_OUTPUT_PANEL),
     ] = False,
     overwrite: Annotated[
         bool,
         typer.Option(
             "--overwrite",
-            help="Replace an earlier compaction, and its picture.",
+            help="Replace the folder of an earlier reduction, and its picture.",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = False,
@@ -72,15 +93,15 @@ def compact(
     spark: SparkOptions,
     store: StoreOption = None,
 ) -> None:
-    """Say which subscriptions are redundant; write those that are not, the others, and filters.
+    """Find redundant subscriptions, and build few filters that cover all.
 
-    Example: covey compact alerts.csv ticks.parquet -o compacted
+    Exit code 3 if subscriptions were left out because their predicates are wrong.
+
+    Example: covey reduce alerts.csv ticks.parquet -o reduced
     """
     with exit_on_error():
         if not 0 <= added < 1:
-            raise InvalidArgumentError(
-                f"--added is a share of events from 0 to less than 1, not {added:g}"
-            )
+            raise InvalidArgumentError(f"--added must be at least 0 and less than 1, got {added:g}")
         if no_picture and picture is not None:
             raise InvalidArgumentError(
                 "--picture and --no-picture exclude each other: give one of them"
@@ -110,4 +131,10 @@ def compact(
             },
             session,
         )
-        print_summary(make_console(), *job.run(), folder, has_plot=not no_picture)
+        report, seconds_by_step = job.run()
+        print_summary(make_console(), report, seconds_by_step, folder, has_plot=not no_picture)
+    exit_code = report_rejected(report.rejections.count, is_allowed=allow_rejected)
+    print_next_step(
+        f"covey match {events} {out}/active -o matches.parquet   # match the active ones only"
+    )
+    raise typer.Exit(exit_code)

@@ -1,4 +1,4 @@
-"""The work of `covey compact`: read, compact, write, then count and draw."""
+"""The work of `covey reduce`: read, compact, write, then count and draw."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _ACTIVE_ID_COLUMN = "covey_active"  # the ids of active ones, beside the user's 
 
 @dataclass(frozen=True, slots=True)
 class ReduceJob:
-    """One `covey compact`.
+    """One `covey reduce`.
 
-    `params` are those of `covey.spark.reduce_subscriptions` that need no table.
+    `reduce_params` are the parameters of `covey.spark.reduce_subscriptions` that need no table.
     """
 
     subscriptions: TableSource
@@ -44,7 +44,7 @@ class ReduceJob:
     launcher: SessionLauncher
 
     def run(self) -> tuple[ReductionReport, dict[str, float]]:
-        """Does it all; what was counted, and the seconds that each step took."""
+        """Reduce and write; return the counts, and the seconds that each step took."""
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
                 spark = stack.enter_context(self.launcher.launch())
@@ -54,7 +54,7 @@ class ReduceJob:
                 named = [self.reduce_params["idCol"], self.reduce_params["predicateCol"]]
                 named += [self.owner_column] if self.owner_column is not None else []
                 check_columns(subscriptions, named, "subscriptions")
-            with steps.track_step("compact", spark):
+            with steps.track_step("reduce", spark):
                 made = reduce_subscriptions(
                     subscriptions,
                     sample=events,
@@ -86,7 +86,7 @@ class ReduceJob:
         return counts, steps.seconds_by_step
 
     def _select_active(self, subscriptions: DataFrame, reduction: ReductionResult) -> DataFrame:
-        """The user's own rows of those that are active."""
+        """Return the rows of active subscriptions, as the user gave them."""
         ids = reduction.active.toDF(_ACTIVE_ID_COLUMN)
         is_same = F.col(quote_identifier(self.reduce_params["idCol"])) == F.col(_ACTIVE_ID_COLUMN)
         return subscriptions.join(ids, is_same, "left_semi")

@@ -1,7 +1,7 @@
-"""The folder that `covey compact` writes: all of it, or nothing.
+"""The output folder of `covey reduce`, which is written completely or not at all.
 
-On this machine it is made under another name beside its place, and moved there when it is complete:
-what was there before is replaced only then. Elsewhere it is written where it will be.
+A local folder is written under another name in the same parent folder and renamed when it is
+complete; only then an older one is replaced. On other file systems it is written in place.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from covey.errors import InvalidArgumentError
 
 __all__ = ["PLOT_FILE", "SUMMARY_FILE", "DraftFolder", "OutputFolder"]
 
-PLOT_FILE, SUMMARY_FILE = "compacted.png", "summary.json"
+PLOT_FILE, SUMMARY_FILE = "reduced.png", "summary.json"
 _KNOWN_FILES = {"active", "redundant", "filters", SUMMARY_FILE, PLOT_FILE}
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFolder:
-    """A place for a folder; `plot_path` is another place for its picture, if there is one."""
+    """Path of the folder; `plot_path` is the path of the picture if it is not in the folder."""
 
     path: str
     plot_path: str | None
@@ -41,7 +41,7 @@ class OutputFolder:
     def from_options(
         cls, path: str, plot_path: str | None, *, overwrite: bool, sources: Sequence[TableSource]
     ) -> OutputFolder:
-        """A folder that may be written, as far as can be told without Spark."""
+        """Return the folder, after all checks that need no Spark."""
         check_not_a_source(path, sources)
         if is_local_path(path):
             check_local_path("--out", path)
@@ -52,8 +52,10 @@ class OutputFolder:
 
     @contextmanager
     def open_draft(self, spark: SparkSession) -> Iterator[DraftFolder]:
-        """The folder while it is written. What fails inside leaves nothing of it on this machine;
-        elsewhere nothing if it was new, unless the command is interrupted.
+        """Open the folder for writing.
+
+        If the body fails, a local folder is deleted; on another file system it is deleted if it was
+        new, unless the command is interrupted.
         """
         try:
             with (_open_local_draft if is_local_path(self.path) else _open_remote_draft)(
@@ -67,18 +69,18 @@ class OutputFolder:
 
 @dataclass(frozen=True, slots=True)
 class DraftFolder:
-    """Takes tables, which Spark writes as Parquet, and small files."""
+    """The folder while it is written: tables, which Spark writes as Parquet, and small files."""
 
     path: str
     spark: SparkSession
     save_mode: str = "errorifexists"
 
     def write_table(self, name: str, frame: DataFrame) -> None:
-        """Writes a table as a folder in this one."""
+        """Write a table as a subfolder."""
         frame.write.mode(self.save_mode).parquet(f"{to_spark_path(self.path)}/{name}")
 
     def write_file(self, name: str, content: bytes) -> None:
-        """Writes a file, on any file system that Spark knows."""
+        """Write a file, on any file system that Spark knows."""
         if is_local_path(self.path):
             (Path(self.path) / name).write_bytes(content)
             return
@@ -121,7 +123,7 @@ def _check_folder_path(path: Path, overwrite: bool) -> None:
     above = next(one for one in path.absolute().parents if one.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise InvalidArgumentError(
-            f"{path} cannot be written: {above} is no folder that you may change"
+            f"{path} cannot be written: {above} is no folder with write permission"
         )
     if not path.exists():
         return
@@ -130,7 +132,7 @@ def _check_folder_path(path: Path, overwrite: bool) -> None:
     found = {one.name for one in path.iterdir()} if path.is_dir() else {""}
     if not found <= _KNOWN_FILES:
         raise InvalidArgumentError(
-            f"{path} is no folder of a compaction, or has more in it, and is not replaced: write "
+            f"{path} is not replaced, since it has other files than those of a reduction: write "
             "to another place, or remove it"
         )
 
@@ -141,18 +143,18 @@ def _check_plot_path(plot_path: str, overwrite: bool, sources: Sequence[TableSou
     place = Path(plot_path)
     if not is_local_path(plot_path) or not place.absolute().parent.is_dir():
         raise InvalidArgumentError(
-            f"no folder for the picture {plot_path}: name a file in a folder of this machine"
+            f"the folder of the picture {plot_path} does not exist: name a file in a local folder"
         )
     if place.suffix.lower() != ".png" or place.is_dir():
         raise InvalidArgumentError(
-            f"the picture {plot_path} would be a PNG: name a file that ends in .png"
+            f"the picture {plot_path} must be a PNG: name a file that ends in .png"
         )
     if place.exists() and not overwrite:
         raise already_exists_error(plot_path)
 
 
 def _resolve_hadoop_path(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    """The file system that a path is on, and the path, as Spark's Java has them."""
+    """Return the file system of a path and the path, as objects of Hadoop."""
     jvm, java = spark.sparkContext._jvm, spark.sparkContext._jsc
     assert jvm is not None  # commands have a session of their own, never one of Spark Connect
     place = jvm.org.apache.hadoop.fs.Path(path)

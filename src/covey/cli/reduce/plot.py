@@ -1,7 +1,7 @@
 """The plot of a reduction: what each step left, and the statuses by owner and by attribute.
 
-Panels are below each other and letters large, so that it can be read on a phone; the colours of
-statuses go from dark to light, so that it can be printed.
+Panels are below each other and letters large, so that the plot is legible on a phone; the
+colours of statuses go from dark to light, so that it can be printed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def draw_reduction(
     statuses_by_owner: Mapping[str, StatusCounts],
     statuses_by_attribute: Mapping[str, StatusCounts],
 ) -> bytes:
-    """The picture as PNG: of all regions, of at most 12 owners, and of at most 12 attributes."""
+    """Return a PNG with the statuses of all regions, and by owner and attribute (at most 12)."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -79,7 +79,7 @@ def draw_reduction(
 
 
 def _draw_waterfall(axes: Axes, summary: ReductionSummary) -> None:
-    """From all regions down to filters: a bar for each step, where the last one ended."""
+    """Draw a bar for each step from all regions to filters."""
     perfect = summary.active - summary.perfectly_merged
     steps = [
         ("regions", 0, summary.regions, _TOTAL_COLOUR),
@@ -109,7 +109,7 @@ def _draw_waterfall(axes: Axes, summary: ReductionSummary) -> None:
 
 
 def _label_bar(axes: Axes, label: str, row: int, start: float, end: float, colour: str) -> None:
-    """Text beside a bar, on the side that has room, or else in it."""
+    """Write a text beside a bar, on the side with room, or else in the bar."""
     x, side, ink = end + _LABEL_GAP, "left", "black"
     if end > _LABEL_WIDTH:
         x, side = start - _LABEL_GAP, "right"
@@ -120,7 +120,7 @@ def _label_bar(axes: Axes, label: str, row: int, start: float, end: float, colou
 
 
 def _draw_stacked_bars(axes: Axes, title: str, rows: Mapping[str, StatusCounts]) -> None:
-    """A bar of the same length for each row, parted by status; how many there are beside it."""
+    """Draw a bar of the same length for each row, divided by status, with the total beside it."""
     totals = [max(1, sum(counts.values())) for counts in rows.values()]
     left = [0.0] * len(rows)
     for name, colour in _STATUS_COLOURS.items():
@@ -143,7 +143,7 @@ def _draw_stacked_bars(axes: Axes, title: str, rows: Mapping[str, StatusCounts])
 
 
 def _add_legend(axes: Axes, status_counts: list[StatusCounts]) -> None:
-    """The colours that occur, between the title and the bars."""
+    """Draw a legend of the colours that occur, between the title and the bars."""
     from matplotlib.patches import Patch
 
     names = [name for name in _STATUS_COLOURS if any(counts.get(name) for counts in status_counts)]
@@ -159,7 +159,7 @@ def _add_legend(axes: Axes, status_counts: list[StatusCounts]) -> None:
 
 
 def _label_rows(axes: Axes, names: list[str]) -> None:
-    """Names of rows, from the top down, and no frame."""
+    """Write the names of rows from the top down, and remove the frame."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xticks([])
@@ -168,13 +168,13 @@ def _label_rows(axes: Axes, names: list[str]) -> None:
 
 
 def _select_largest(rows: Mapping[str, StatusCounts]) -> dict[str, StatusCounts]:
-    """The rows that count the most, largest first."""
+    """Return the rows with the largest counts, the largest first."""
     order = sorted(rows, key=lambda name: (-sum(rows[name].values()), name))
     return {name: rows[name] for name in order[:_MAX_ROWS]}
 
 
 def _shorten_name(name: str) -> str:
-    """A name that leaves room for the bars.
+    """Shorten a name, to leave room for the bars.
 
     >>> _shorten_name("split(lower(title), ' ')")
     'split(lower(title…'

@@ -1,4 +1,4 @@
-"""What `covey compact` counts: what each step removed, and the statuses of each owner's."""
+"""Counts of `covey reduce`: regions that each step removed, and statuses by owner."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_LISTED_OWNERS = 5
 
 @dataclass(frozen=True, slots=True)
 class ReductionReport:
-    """The counts of one reduction; of an owner, and of an attribute, how many have each status.
+    """The counts of one reduction, with the number of each status by owner and by attribute.
 
     `largest_owners` are the owners with the most subscriptions, `most_redundant_owners` those with
     the most redundant ones; both are empty if subscriptions have no owner.
@@ -41,7 +41,7 @@ class ReductionReport:
 def build_report(
     reduction: ReductionResult, subscriptions: DataFrame, owner_column: str | None
 ) -> ReductionReport:
-    """All counts; owners are counted by Spark, and few of them come to the driver."""
+    """Return all counts; Spark counts owners, and only a few come to the driver."""
     largest, most_redundant = {}, {}
     if owner_column is not None:
         owners = _count_by_owner(reduction, subscriptions, owner_column).persist()
@@ -64,7 +64,7 @@ def build_report(
 def _count_by_owner(
     reduction: ReductionResult, subscriptions: DataFrame, owner_column: str
 ) -> DataFrame:
-    """A row for each owner: its name, and a column for each status."""
+    """Return a row for each owner: its name, and a column for each status."""
     id_ = F.col(quote_identifier(reduction.model.getIdCol()))
     name = F.coalesce(F.col(quote_identifier(owner_column)).cast("string"), F.lit("null"))
     owned = subscriptions.select(id_.alias("id"), name.alias("owner"))

@@ -1,4 +1,4 @@
-"""The summary of `covey compact`, for people."""
+"""The summary of `covey reduce`, for people."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def print_summary(
     *,
     has_plot: bool,
 ) -> None:
-    """Prints what was removed by which step, who has most of it, and where the time went."""
+    """Print what each step removed, the owners with most redundant ones, and the times."""
     console.print(f"{report.headline}\n", soft_wrap=True, highlight=False)
     console.print(_make_steps_table(report.summary))
     rest = _make_details_table(report)
     if rest.row_count:
         console.print()
         console.print(rest)
-    report.rejections.print_first(console)
+    report.rejections.print_groups(console)
     console.print()
     console.print(_make_times_table(seconds_by_step, report.seconds_by_step))
     written = f"\nwritten to {output_folder.path}"
@@ -40,7 +40,7 @@ def print_summary(
 
 
 def _make_steps_table(summary: ReductionSummary) -> Table:
-    """What each step removed of all regions, and what was left."""
+    """Return the number of regions that each step removed, and that remained."""
     table = make_grid(number_columns=2)
     table.add_row("regions", f"{summary.regions:,}", "", "")
     for name, count, said in (
@@ -72,8 +72,10 @@ def _make_details_table(report: ReductionReport) -> Table:
     s, table = report.summary, make_grid()
     if s.sampled_events:
         of_all = format_percent(s.false_forwards, s.sampled_events)
-        let_in = format_percent(s.false_forwards, s.matched_events + s.false_forwards)
-        said = f"{of_all} of {s.sampled_events:,} events, {let_in} of what filters let in"
+        of_forwarded = format_percent(s.false_forwards, s.matched_events + s.false_forwards)
+        said = (
+            f"{of_all} of {s.sampled_events:,} events, {of_forwarded} of those that filters forward"
+        )
         table.add_row("false forwards", f"{s.false_forwards:,}", said)
     for n, (owner, counts) in enumerate(report.most_redundant_owners.items()):
         total = sum(counts.values())
@@ -92,7 +94,7 @@ def _make_times_table(
     table.add_row("seconds", f"{sum(seconds_by_step.values()):.1f}", "")
     for name, spent in seconds_by_step.items():
         table.add_row(f"  {name}", f"{spent:.1f}", "")
-        for part, some in reduce_seconds.items() if name == "compact" else ():
+        for part, some in reduce_seconds.items() if name == "reduce" else ():
             if part != "total":
                 table.add_row(f"    {part}", f"{some:.1f}", "")
     return table

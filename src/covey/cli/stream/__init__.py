@@ -1,13 +1,13 @@
-"""`covey stream`, `covey status` and `covey explain`: the commands around a running stream.
+"""`covey stream` and `covey status`: run a stream on Kafka, and watch it.
 
-All of them take the TOML file of the stream, which `covey.stream.config` reads. `covey stream` runs
-the pipeline until it is stopped. With `--from` and `--dry-run` it replays a range of offsets and
-notifies nobody. `covey status` reads what the stream last wrote about itself. `covey explain` says
-why one event did or did not notify one subscription.
+Both take the TOML file of the stream, which `covey.stream.config` reads. `covey stream` runs the
+pipeline until it is stopped. With `--from` and `--dry-run` it decides a range of offsets again, and
+sends no notifications. `covey status` reads the status file that the stream writes.
 
 In the order in which data passes through them:
 
-    commands   `stream` and `explain`: options, the Spark session with Kafka, running and stopping
-    replay     match a range of offsets again; count or write what would be sent
-    status     `status`: batches, delays and totals of a running stream, live in the terminal
+    commands    `stream`: options, checks before Spark starts, running and stopping
+    connectors  Spark's Kafka connector: packages for the running Spark, or jars
+    replay      match a range of offsets again; count or write what would be sent
+    status      `status`: batches, delays and totals of a running stream, live in the terminal
 """

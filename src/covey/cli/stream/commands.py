@@ -1,8 +1,7 @@
-"""`covey stream` and `covey explain`: run a stream, and say what it decided on an event."""
+"""`covey stream`: run a stream, or decide a range of past events again."""
 
 from __future__ import annotations
 
-import glob
 import signal
 import threading
 from collections.abc import Iterator
@@ -15,20 +14,31 @@ import typer
 from pyspark.sql import SparkSession
 
 from covey.cli.errors import exit_on_error
+from covey.cli.next_step import print_next_step
 from covey.cli.session import SessionLauncher, check_kafka
+from covey.cli.stream.connectors import (
+    PACKAGES_ADVICE,
+    check_connector,
+    list_jar_files,
+    resolve_packages,
+)
 from covey.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from covey.stream import StreamConfig
 
-__all__ = ["explain", "open_stream_session", "stream"]
+__all__ = ["open_stream_session", "stream"]
 
-_REPLAY_PANEL = "A stretch of the past"
+_PACKAGES_SETTING = "spark.jars.packages"
+_REPLAY_PANEL = "Replay of past events"
 
 
 def stream(
     config: Annotated[
-        Path, typer.Argument(help="A TOML file; docs/reference/configuration.md has its keys.")
+        Path,
+        typer.Argument(
+            metavar="CONFIG", help="TOML file of the stream; see docs/reference/configuration.md."
+        ),
     ],
     from_: Annotated[
         str | None,
@@ -36,35 +46,46 @@ def stream(
             "--from",
             metavar="OFFSETS",
             rich_help_panel=_REPLAY_PANEL,
-            help='Where it begins, as {"ads": {"0": 1200}}.',
+            help='First offsets by topic and partition: {"ads": {"0": 1200}}.',
         ),
     ] = None,
     to: Annotated[
         str | None,
         typer.Option(
-            metavar="OFFSETS", rich_help_panel=_REPLAY_PANEL, help="Before what; else all of it."
+            metavar="OFFSETS",
+            rich_help_panel=_REPLAY_PANEL,
+            help="End offsets, exclusive. If missing: the end of the topics.",
         ),
     ] = None,
     version: Annotated[
         int | None,
         typer.Option(
-            rich_help_panel=_REPLAY_PANEL, help="What decides; else the version of each batch."
+            rich_help_panel=_REPLAY_PANEL,
+            help="Version of the subscriptions. If missing: the version that decided each batch.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=_REPLAY_PANEL, help="A file for what would be sent, line by line."
+            rich_help_panel=_REPLAY_PANEL,
+            help="New file for the notifications that would be sent, one per line.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", rich_help_panel=_REPLAY_PANEL, help="Needed: nobody is notified."
+            "--dry-run",
+            rich_help_panel=_REPLAY_PANEL,
+            help="Required with --from: a replay sends no notifications.",
         ),
     ] = False,
 ) -> None:
-    """Match events on Kafka as they come, against subscriptions that change meanwhile."""
+    """Match events on Kafka as they arrive, with subscriptions that may change at any time.
+
+    Logs one line of JSON for each batch on stderr; the line "ready" has the starting offsets.
+
+    Example: covey stream alerts.toml
+    """
     with exit_on_error():
         from covey.stream import StreamConfig
 
@@ -72,45 +93,53 @@ def stream(
             from_, dry_run, {"--to": to, "--version": version, "--output": output}
         )
         chosen = StreamConfig.from_file(config)
+        check_connector(chosen.spark)
         if from_ is None:
             _run_stream(chosen)
+            print_next_step(f"covey stream {config}   # go on where it ended")
         else:
             from covey.cli.stream.replay import replay_range
 
             replay_range(chosen, open_stream_session(chosen), from_, to, version, output)
+            print_next_step(
+                f"covey explain {config} --event-offset TOPIC-PARTITION-OFFSET --subscription ID"
+            )
 
 
 @contextmanager
 def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
-    """The session that a stream wants, with Kafka: what the user sets comes last."""
+    """Start the Spark session of a stream, with Kafka; settings of the user override others."""
     from covey.stream.spark_defaults import SPARK_DEFAULTS
 
-    conf = [f"{key}={value}" for key, value in {**SPARK_DEFAULTS, **config.spark.conf}.items()]
-    jars = config.spark.jars
-    if jars is not None:
-        found = sorted(glob.glob(jars))
-        if not found:
-            raise InvalidArgumentError(f"[spark] jars: no file is {jars}")
-        jars = ",".join(found)
+    settings = {**SPARK_DEFAULTS, **config.spark.conf}
+    packages = resolve_packages(config.spark.packages)
+    if packages:
+        more = settings.get(_PACKAGES_SETTING, "").split(",")
+        settings[_PACKAGES_SETTING] = ",".join(dict.fromkeys([*filter(None, more), *packages]))
+    conf = [f"{key}={value}" for key, value in settings.items()]
+    jars = None if config.spark.jars is None else ",".join(list_jar_files(config.spark.jars))
     session = SessionLauncher.from_options(
         config.spark.master, conf, jars, needs_delta=config.notifications.sink == "delta"
     )
     with session.launch() as spark:
-        check_kafka(spark)
+        check_kafka(spark, PACKAGES_ADVICE)
         yield spark
 
 
 def _run_stream(config: StreamConfig) -> None:
     from covey.stream.metrics import configure_json_logging
+    from covey.stream.topics import check_startup, read_starting_offsets
 
+    check_startup(config)
+    starting_offsets = read_starting_offsets(config)
     configure_json_logging()
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
-    imports.start()  # takes seconds, and so does Java
+    imports.start()  # imports take seconds, as the start of Java does
     with open_stream_session(config) as spark:
         imports.join()
         from covey.stream import Pipeline
 
-        pipeline = Pipeline(spark, config)
+        pipeline = Pipeline(spark, config, starting_offsets=starting_offsets)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: pipeline.stop())
         pipeline.run()
@@ -119,30 +148,11 @@ def _run_stream(config: StreamConfig) -> None:
 def _check_replay_options(
     from_: str | None, dry_run: bool, other_options: dict[str, object]
 ) -> None:
-    """Options of a stretch of the past go together."""
+    """Refuse options of a replay without the others that it needs."""
     given = [name for name, value in other_options.items() if value is not None]
     if from_ is None and (given or dry_run):
         raise InvalidArgumentError(
-            f"{(given or ['--dry-run'])[0]} is for a stretch of the past: add --from"
+            f"{(given or ['--dry-run'])[0]} is for a replay of past events: add --from"
         )
     if from_ is not None and not dry_run:
-        raise InvalidArgumentError(
-            "the past is computed again with --dry-run only: nobody is notified"
-        )
-
-
-def explain(
-    config: Annotated[Path, typer.Argument(help="The TOML file of `covey stream`.")],
-    event_offset: Annotated[
-        str, typer.Option(metavar="TOPIC-PARTITION-OFFSET", help="Where the event is on Kafka.")
-    ],
-    subscription: Annotated[str, typer.Option(metavar="ID", help="Whom it is about.")],
-) -> None:
-    """Say what was decided on an event for a subscription, by the version of then, and why."""
-    with exit_on_error():
-        from covey.stream import StreamConfig
-        from covey.stream.explain import explain_decision, parse_event_ref
-
-        chosen, place = StreamConfig.from_file(config), parse_event_ref(event_offset)
-        with open_stream_session(chosen) as spark:
-            typer.echo(str(explain_decision(spark, chosen, place, subscription)))
+        raise InvalidArgumentError("a replay sends no notifications: add --dry-run to --from")

@@ -1,4 +1,4 @@
-"""A stretch of the past decided again, for people to look at: nobody is notified."""
+"""Replay: decide a range of past events again, and print or write what would be sent."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def replay_range(
     version: int | None,
     output_path: Path | None,
 ) -> None:
-    """Counts what would be sent, by topic, and writes it to a file if one is named."""
+    """Count what would be sent by topic, and write it to a file if one is named."""
     from covey.store.storage import open_storage
     from covey.stream.batches import DecisionLog
     from covey.stream.replay import ReplayRange, open_version, parse_offsets
 
     if output_path is not None and output_path.exists():
-        raise InvalidArgumentError(f"{output_path} is there already: name another file")
+        raise InvalidArgumentError(f"{output_path} exists already: name another file")
     first, end = (
         parse_offsets(start_offsets),
         None if end_offsets is None else parse_offsets(end_offsets),
@@ -58,6 +58,6 @@ def replay_range(
             file.close()
     versions = sorted({number for number, _ in pieces})
     names = f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else f"{versions[0]}"
-    typer.echo(f"decided by version {names}; nobody was notified")
+    typer.echo(f"decided by version {names}; no notification was sent")
     for topic in (config.notifications.topic, config.dead_letters.topic):
         typer.echo(f"{counts.get(topic, 0):>12,} would go to {topic}")

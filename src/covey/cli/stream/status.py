@@ -1,4 +1,4 @@
-"""`covey status`: what a running stream does, live in the terminal."""
+"""`covey status`: batches, delays and totals of a running stream, live in the terminal."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rich.text import Text
 from covey._types import JsonValue
 from covey.cli.console_format import make_console
 from covey.cli.errors import exit_on_error
+from covey.cli.next_step import print_next_step
 from covey.errors import InvalidArgumentError
 
 __all__ = ["status"]
@@ -23,15 +24,18 @@ __all__ = ["status"]
 _SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
 _MAX_ROWS = 10
 _STALE_S = 30.0
-_NARROW_WIDTH = 100  # characters, in which not all columns have room
+_NARROW_WIDTH = 100  # characters; below that, some columns are left out
 _WIDE_ONLY_COLUMNS = ("version", "errors", "false_candidates", "segments")
 
 
 def status(
-    config: Annotated[Path, typer.Argument(help="The TOML file of `covey stream`.")],
-    once: Annotated[bool, typer.Option("--once", help="Show it once, do not follow.")] = False,
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file of the stream.")],
+    once: Annotated[bool, typer.Option("--once", help="Print the status once, and end.")] = False,
 ) -> None:
-    """Show what a stream does: batches, delays, changes, version."""
+    """Show batches, delays, changes and totals of a stream, as they happen.
+
+    Example: covey status alerts.toml --once
+    """
     with exit_on_error():
         from covey.stream.config import StreamConfig
         from covey.stream.metrics import read_status
@@ -44,13 +48,14 @@ def status(
             saved = read_status(folder)
             if saved is None:
                 raise InvalidArgumentError(
-                    f"{folder} says nothing of a stream: has `covey stream {config}` decided a "
-                    "batch yet?"
+                    f"{folder} has no status of a stream: start `covey stream {config}`, and wait "
+                    "for its first batch"
                 )
             return render_status(saved, time.time(), console.width)
 
         if once:
             console.print(shown())
+            print_next_step(f"covey status {config}   # follow the stream")
             return
         with Live(shown(), console=console, refresh_per_second=2, screen=False) as live:
             while True:
@@ -59,7 +64,7 @@ def status(
 
 
 def render_status(status_record: Mapping[str, JsonValue], now_s: float, width: int) -> Group:
-    """What a stream last said, as people read it on so many characters."""
+    """Return the last status of a stream, for a terminal of the given width."""
     fields: Mapping[str, Any] = status_record
     batches = fields["batches"]
     if not batches:
@@ -79,7 +84,7 @@ def _render_heading(status_record: Mapping[str, Any], now_s: float) -> Text:
     if not status_record["is_running"]:
         state = "stopped"
     else:
-        state = "running" if silent < _STALE_S else f"silent for {silent:,.0f} s: is it gone?"
+        state = "running" if silent < _STALE_S else f"silent for {silent:,.0f} s: has it ended?"
     since = (status_record["written_ms"] - status_record["started_ms"]) / 1000
     counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in totals.items())
     return Text(f"process {status_record['process']}, {state}; in {since:,.0f} s: {counted}")
@@ -94,7 +99,7 @@ def _render_sparkline(name: str, values: Sequence[float], number_format: str) ->
 
 
 def _events_per_second(batch: Mapping[str, Any]) -> float:
-    seconds = batch["match_ms"] / 1000  # in which it is decided, too
+    seconds = batch["match_ms"] / 1000  # with the time of the decision
     return batch["events"] / seconds if seconds else 0.0
 
 
@@ -102,7 +107,7 @@ def _make_batches_table(batches: Sequence[Mapping[str, Any]], width: int) -> Tab
     columns = {
         "batch": "batch", "version": "version", "events": "events",
         "notifications": "notified", "dead_letters": "dead", "errors": "errors",
-        "false_candidates": "in vain", "changes": "changes", "oldest_change_age_ms": "oldest ms",
+        "false_candidates": "rejected", "changes": "changes", "oldest_change_age_ms": "oldest ms",
         "subscriptions": "subscribed", "segments": "segments", "recent_share": "recent",
         "delay_max_ms": "delay ms",
     }  # fmt: skip

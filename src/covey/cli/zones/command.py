@@ -1,4 +1,4 @@
-"""`covey zones`: where the zones of a saved model are, and what each has."""
+"""`covey zones`: the zones of a saved model: their bounds, load and memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.table import Table
 
 from covey.cli.console_format import format_percent, make_console
 from covey.cli.errors import exit_on_error
+from covey.cli.next_step import print_next_step
 from covey.cli.options import (
     EventsFormatOption,
     EventsSchemaOption,
@@ -31,27 +32,38 @@ _SHIFT_BY_UNIT = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 @expand_options
 def zones(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that was saved.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a saved model.")],
     events: Annotated[
         str | None,
-        typer.Option(metavar="EVENTS", help="Events to say the work by; else those of the fit."),
+        typer.Option(
+            metavar="EVENTS",
+            help="Table of events to measure the load of zones. If missing: the events of the fit.",
+        ),
     ] = None,
     attributes: Annotated[
         str | None,
-        typer.Option(metavar="X,Y", help="Which two to draw; else the two that are cut most."),
+        typer.Option(
+            metavar="X,Y",
+            help="One or two attributes to draw. If missing: the two with most splits.",
+        ),
     ] = None,
-    picture: Annotated[str, typer.Option(metavar="PATH", help="The picture, a PNG.")] = "zones.png",
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw none.")] = False,
+    picture: Annotated[
+        str, typer.Option(metavar="PATH", help="Path of the picture, a PNG.")
+    ] = "zones.png",
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw no picture.")] = False,
     worker_memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="What a worker may have, as 2g, to say what fits."),
+        typer.Option(
+            metavar="SIZE",
+            help="Memory of a worker, for example 2g, to compare with the largest zone.",
+        ),
     ] = None,
     events_format: EventsFormatOption = None,
     events_schema: EventsSchemaOption = None,
     *,
     spark: SparkOptions,
 ) -> None:
-    """Draw the zones of a model, and say how even they are and how much is there more than once.
+    """Show the zones of a saved model: load, memory and replication, as tables and a picture.
 
     Example: covey zones models/alerts --attributes price,area
     """
@@ -72,7 +84,7 @@ def zones(
             found = with_event_load(found, model, source, spark.make_launcher())
         elif events_format is not None or events_schema is not None:
             raise InvalidArgumentError(
-                "--events-format and --events-schema are of --events: name those"
+                "--events-format and --events-schema describe --events: name the table of events"
             )
         if not no_picture:
             from covey.cli.zones.plot import draw_zones
@@ -81,23 +93,31 @@ def zones(
                 draw_zones(found, found.select_attributes(attributes), memory)
             )
         elif attributes is not None:
-            raise InvalidArgumentError("--attributes are for the picture: leave --no-picture out")
+            raise InvalidArgumentError("--attributes chooses what is drawn: leave --no-picture out")
     console = make_console()
     console.print(_make_summary_table(found, memory))
     console.print()
     console.print(_make_zones_table(found))
     if not no_picture:
-        console.print(f"\n{picture}")
+        console.print(f"\nwritten to {picture}", soft_wrap=True, highlight=False)
+    print_next_step(
+        "MatcherModel.rebalance(events)   # in Python: make the zones even for newer events"
+        if events is not None
+        else f"covey zones {model} --events EVENTS   # the load by newer events"
+    )
 
 
 def _parse_size_bytes(text: str) -> int:
-    """
+    """Return a size in bytes.
+
     >>> _parse_size_bytes("2g"), _parse_size_bytes("512m")
     (2147483648, 536870912)
     """
     size = re.fullmatch(r"([0-9]{1,9})([kmgt])b?", text.strip().lower())
     if size is None or not int(size[1]):
-        raise InvalidArgumentError(f"--worker-memory is a size as 512m or 2g, not {text!r}")
+        raise InvalidArgumentError(
+            f"--worker-memory must be a size such as 512m or 2g, got {text!r}"
+        )
     return int(size[1]) << _SHIFT_BY_UNIT[size[2]]
 
 
@@ -131,7 +151,7 @@ def _make_summary_table(report: ZoneReport, worker_memory_bytes: int | None) -> 
 
 
 def _make_zones_table(report: ZoneReport) -> Table:
-    """The zones with the most work."""
+    """Return a table of the zones with the highest load."""
     table = Table(box=None, pad_edge=False)
     for name in ("zone", "work", "owners", "subscriptions", "MB"):
         table.add_column(name, justify="right", no_wrap=True, min_width=max(6, len(name)))

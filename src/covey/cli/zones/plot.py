@@ -1,8 +1,7 @@
-"""The picture of zones: where they are by two attributes, and what each has.
+"""Picture of zones: their bounds by two attributes, their load and their memory.
 
-Places on an axis are the values at which zones are cut, at equal distances whatever they are, so
-that text and skewed numbers can be read. Where zones differ by other attributes they lie upon each
-other: then the busiest of them is seen.
+The ticks of an axis are the values at which zones are split, at equal distances, so that texts and
+skewed numbers are legible. Zones that differ in other attributes overlap; the busiest is on top.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _PLOT_STYLE: Any = {
 def draw_zones(
     report: ZoneReport, attribute_names: tuple[str, ...], worker_memory_bytes: int | None
 ) -> bytes:
-    """A PNG: the zones by one or two attributes, their work, and their memory."""
+    """Return a PNG with the zones by one or two attributes, their load, and their memory."""
     from matplotlib import colormaps, rc_context
     from matplotlib.figure import Figure
 
@@ -100,7 +99,7 @@ def _draw_zone_map(
 
 
 class _SplitAxis:
-    """One attribute: a place for each value at which zones are cut, and for null before all."""
+    """Axis of one attribute: a position for each value at which zones are split; null is first."""
 
     def __init__(self, report: ZoneReport, attribute_name: str) -> None:
         self.attribute_name, type_ = attribute_name, report.zone_regions.space[attribute_name].type

@@ -1,4 +1,4 @@
-"""What a saved model says of its zones, without Spark."""
+"""Zones of a saved model, read without Spark."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ZoneReport:
-    """The zones of a model: for each its share of the work, and what it has.
+    """Bounds, load, subscriptions and memory of each zone of a model.
 
-    `broadcast_subscriptions` and `unzoned_subscriptions` are those that every zone has besides its
-    own; the `size_bytes` of a zone include them.
+    `broadcast_subscriptions` and `unzoned_subscriptions` are stored in every zone besides its own
+    subscriptions; `size_bytes` includes them.
     """
 
     zone_map: ZoneMap
@@ -44,7 +44,7 @@ class ZoneReport:
 
     @classmethod
     def from_model_path(cls, path: str) -> ZoneReport:
-        """Of the model at a path."""
+        """Read the zones of the model at a path."""
         fitted = read_model_state(path)
         store = Store.open(fitted.location)
         zoning = store.zone_map(fitted.version)
@@ -76,7 +76,7 @@ class ZoneReport:
 
     @property
     def replication_factor(self) -> float:
-        """How often a subscription is stored, in the mean."""
+        """Mean number of zones in which a subscription is stored."""
         stored = (
             int(self.subscriptions_by_zone.sum())
             + self.broadcast_subscriptions
@@ -86,21 +86,21 @@ class ZoneReport:
 
     @property
     def partitions_per_zone(self) -> Ints:
-        """How many partitions share the events of each zone."""
+        """Number of partitions that share the events of each zone."""
         return self.zone_map.partitions_per_zone
 
     @property
     def split_attributes(self) -> list[str]:
-        """What zones are cut by, most often first."""
+        """Attributes by which zones are split, the most frequent first."""
         counts = Counter(cut.attribute for cut in self.zone_map.tree.splits)
         return [name for name, _ in counts.most_common()]
 
     def describe_zone(self, zone: int) -> str:
-        """What every event of a zone satisfies."""
+        """Return a predicate that every event of a zone satisfies."""
         return render(self.zone_regions, zone)
 
     def select_attributes(self, requested: str | None) -> tuple[str, ...]:
-        """The attributes to draw: those that are given, or the first two that have an order."""
+        """Return the attributes to draw: the requested ones, or the first two with an order."""
         drawn = [
             name for name in self.split_attributes if self.zone_regions.space[name].type.is_scalar
         ]
@@ -109,8 +109,8 @@ class ZoneReport:
         names = tuple(name.strip() for name in requested.split(","))
         if not 1 <= len(names) <= 2 or (set(names) - set(drawn)):
             raise InvalidArgumentError(
-                f"--attributes are one or two of {', '.join(drawn) or 'none'}, by which zones are "
-                f"cut, not {requested!r}"
+                f"--attributes must be one or two of {', '.join(drawn) or 'none'}, by which zones "
+                f"are split, got {requested!r}"
             )
         return names
 
@@ -118,7 +118,7 @@ class ZoneReport:
 def with_event_load(
     report: ZoneReport, model_path: str, source: TableSource, launcher: SessionLauncher
 ) -> ZoneReport:
-    """The same, with the work of these events."""
+    """Return the report with the load of other events."""
     with launcher.launch() as spark:
         return replace(
             report, load_shares=MatcherModel.load(model_path).zoneLoad(source.read(spark))

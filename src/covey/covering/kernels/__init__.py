@@ -7,10 +7,10 @@ Modules, in the order in which they are used:
 
 - `subtraction`: choose the box that takes most of a piece, and divide the remainder of the piece
   into disjoint boxes. Called by `covey.covering.subsumption`.
-- `hull_merging`: merge the boxes of a group two by two, the cheapest pair first. A cost is the
-  added volume or the number of sampled events that the hull admits. Called by
+- `hull_merging`: merge the boxes of a group two by two, the cheapest pair first. The cost of a
+  merge is the added volume, or with a sample a number of events that the hull admits. Called by
   `covey.covering.hull_merging`.
 
-The machine code of a kernel is cached by the content of this folder, so that kernels that call each
-other must stay in it.
+The machine code of a kernel is cached by the content of this folder, so kernels that call each
+other must stay in this folder.
 """

@@ -1,8 +1,8 @@
 """Pairwise merging of the boxes of one group, the pair with the lowest cost first.
 
-Unmatched events are bits. Every box and axis has a row of bits for the events that are not below
-its lower end, and one for the events that are not above its upper end. The bits of a hull are the
-union of those of its boxes.
+Each unmatched event is one bit. For every box and axis there is a row of bits with the events that
+are not below the lower end of the box, and a row with the events that are not above its upper end.
+The bits of a hull are the union of the bits of its boxes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-_MIN_ADDED_VOLUME = 1e-18  # cost of an imperfect merge whose added volume is rounded to 0
+_MIN_ADDED_VOLUME = 1e-18  # so that an imperfect merge with a rounded volume does not cost 0
 
 
 @kernel
@@ -44,7 +44,7 @@ def is_perfect_merge(lower: Codes, upper: Codes, i: int, j: int) -> bool:
 
 @kernel
 def compute_added_volume(bounds: Floats, volumes: Floats, i: int, j: int) -> float:
-    """Return the volume of the hull of two boxes that neither box has."""
+    """Return the volume that the hull of two boxes adds to their union; at least 1e-18."""
     hull, common = 1.0, 1.0
     for k in range(0, bounds.shape[1], 2):
         hull *= max(bounds[i, k + 1], bounds[j, k + 1]) - min(bounds[i, k], bounds[j, k])
@@ -59,8 +59,8 @@ def compute_added_volume(bounds: Floats, volumes: Floats, i: int, j: int) -> flo
 def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
     """Return bits that say which events are on the inner side of each end of each box.
 
-    They are indexed by box, word of 64 events and side: side 2k has the events that are not below
-    the lower end on axis k, side 2k + 1 those not above the upper end.
+    The bits are indexed by box, word of 64 events, and side. Side 2k has the events that are not
+    below the lower end on axis k; side 2k + 1 has the events that are not above the upper end.
     """
     count, axes = lower.shape
     words = (len(events) + 63) // 64
@@ -78,10 +78,10 @@ def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
 
 @kernel
 def count_admitted(bits: Bits, i: int, j: int, known: Bits, mark_known: bool) -> int:
-    """Return the number of unknown events in the hull of two boxes.
+    """Return the number of events in the hull of boxes i and j that no earlier merge admits.
 
-    With `mark_known` these events are marked as known. Known events are those that an earlier merge
-    admits.
+    `known` has the bits of events that an earlier merge admits. If `mark_known` is true, the
+    counted events are added to it.
     """
     count = 0
     for w in range(bits.shape[1]):
@@ -100,7 +100,7 @@ def count_admitted(bits: Bits, i: int, j: int, known: Bits, mark_known: bool) ->
 
 @kernel
 def _merge_cost(boxes: Any, i: int, j: int, known: Bits, density: float) -> float:
-    """Return the cost of merging two boxes."""
+    """Return the cost of merging boxes i and j; see `merge_pairwise`."""
     lower, upper, ends, volumes, bits = boxes
     if is_perfect_merge(lower, upper, i, j):
         return 0.0
@@ -112,10 +112,10 @@ def _merge_cost(boxes: Any, i: int, j: int, known: Bits, density: float) -> floa
 def _update_partners(
     boxes: Any, i: int, others: Any, residual_ids: Codes, known: Bits, density: float, best: Any
 ) -> None:
-    """Compare a box with others, and update the cheapest partner of each of them.
+    """Compare box i with `others`, and update the cheapest partners of all these boxes.
 
-    Nearly all pairs are too far apart. That is decided here without calling `_merge_cost`, because
-    a call would take longer.
+    Nearly all pairs are too far apart to be partners. This is decided here without a call of
+    `_merge_cost`, because a call would take longer.
     """
     ends, volumes = boxes[2], boxes[3]
     age, least, partner, partner_age = best
@@ -138,7 +138,7 @@ def _update_partners(
 
 @kernel
 def _grow_to_hull(boxes: Any, i: int, j: int) -> None:
-    """Replace a box by the hull of it and another one."""
+    """Replace box i by the hull of boxes i and j."""
     lower, upper, ends, volumes, bits = boxes
     volumes[i] = 1.0
     for k in range(lower.shape[1]):
@@ -157,13 +157,14 @@ def merge_pairwise(
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Merge boxes pairwise; return the pairs, their costs and whether each merge is perfect.
 
-    The second box of a pair is merged into the first. The cost of a merge is the added volume times
-    `density`, or the number of events that no earlier merge admits, whichever is larger. Merging
-    stops when the total cost would exceed `max_cost`. The boxes are overwritten by hulls.
+    The second box of a pair is merged into the first. A perfect merge costs 0. The cost of another
+    merge is the larger of two numbers: the added volume times `density`, and the number of `events`
+    in the hull that no earlier merge admits. Merging stops when the total cost would exceed
+    `max_cost`. The arrays of boxes are overwritten by hulls.
 
-    Every box has a cheapest partner, which is searched again only if the partner no longer exists
-    when the merge is due. Costs that have decreased because other merges admitted events are
-    computed when the merge is done.
+    For each box the cheapest partner is stored. It is searched for again only when the merge is due
+    and the partner has since been merged into another box or has grown. A cost can decrease when
+    other merges admit events; the cost of a merge is computed again when the merge is done.
     """
     count = len(lower)
     volumes = np.ones(count)

@@ -1,4 +1,4 @@
-"""Subtraction of boxes: which box takes most of a piece, and what remains of the piece."""
+"""Subtraction of boxes: which box contains most of a piece, and what remains of the piece."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def choose_largest_takers(
     ranks: Codes,
     residual_ids: Codes,
 ) -> Rows:
-    """Return for each piece the box that takes most of it, or -1.
+    """Return for each piece the box that takes most of it, or -1 if no box may take any of it.
 
-    A box may take a piece only if it comes before the piece's own box in the order, and has no
-    residual constraints or the same ones.
+    A box takes the share of the piece's codes that it contains. Of equal shares, the box with the
+    smallest rank is chosen. A box may take a piece only if its rank is smaller than that of the
+    piece's own box, and if it has no residual constraints or the same ones as this box.
 
     Args:
-        piece_rows: with `stored_rows`, pairs of a piece and a box that contains a point of it.
-        stored_rows: the boxes of the pairs.
-        query_rows: the box from which each piece is left.
+        piece_rows: the pieces of pairs of a piece and a box that contains a point of the piece.
+        stored_rows: the boxes of these pairs.
+        query_rows: for each piece its own box, of which the piece is a remainder.
         piece_lower: lower codes of the pieces.
         piece_upper: upper codes of the pieces.
         box_lower: lower codes of the boxes.
@@ -72,10 +73,17 @@ def choose_largest_takers(
 def subtract_boxes(
     piece_lower: Codes, piece_upper: Codes, box_rows: Rows, box_lower: Codes, box_upper: Codes
 ) -> tuple[Rows, Codes, Codes]:
-    """Return the remainder of each piece without its box, as disjoint pieces.
+    """Subtract a box from each piece, and return the remainders as disjoint pieces.
+
+    Args:
+        piece_lower: lower codes of the pieces.
+        piece_upper: upper codes of the pieces.
+        box_rows: for each piece the row of the box to subtract, which overlaps the piece.
+        box_lower: lower codes of the boxes.
+        box_upper: upper codes of the boxes.
 
     Returns:
-        For each new piece the old piece from which it is left, and its lower and upper codes.
+        For each new piece the old piece of which it is a remainder, and its lower and upper codes.
     """
     count, axes = piece_lower.shape
     source_pieces = np.empty(2 * axes * count, np.int64)

@@ -7,10 +7,11 @@ verified by `covey.geometry.relations` (papers: mics).
 
 Modules, in the order in which data passes through them:
 
-- `grid`: `HilbertGrid`, boundaries of cells; cells, boxes and curve ranges; attribute choice.
+- `grid`: `HilbertGrid`, from events to cells, from regions to boxes; choice of attributes.
 - `index`: `HilbertIndex`, the sorted blocks and the search in them.
 
-Do not use it if regions have no constrained attribute in common, or if all are in a few cells.
+Do not use it if regions have no constrained attribute in common, or if all are in a few cells:
+there are too many candidates then.
 """
 
 from typing import TYPE_CHECKING

@@ -39,8 +39,8 @@ Ints = NDArray[np.int64]
 class HilbertGrid:
     """Grid over chosen attributes of a space.
 
-    `boundaries[j]` has the keys at which cells 1, 2, … of attribute j start; cell 0 has all keys
-    below.
+    `boundaries[j]` has the keys at which cells 1, 2, … of attribute j start. Cell 0 has all smaller
+    keys, and null.
 
     >>> import pyarrow as pa
     >>> from covey import parse
@@ -77,7 +77,11 @@ class HilbertGrid:
         """Return a grid with 2^bits cells of equal width between two bounds of each attribute.
 
         Bounds are included. For dates they are days, for timestamps microseconds since 1970. Values
-        beyond them are in the first or the last cell. Text has no width: use `from_regions`.
+        beyond the bounds are in the first or the last cell. Text has no width: use `from_regions`.
+
+        Raises:
+            InvalidArgumentError: if bounds are missing or not ascending, or an attribute is text.
+            SchemaError: if an attribute is not scalar.
         """
         for name in attributes:
             _check_scalar(space[name])
@@ -95,7 +99,10 @@ class HilbertGrid:
     def from_regions(
         cls, regions: Regions, attributes: Sequence[str], bits: int, *, sample: Events | None = None
     ) -> HilbertGrid:
-        """Return a grid whose cells have about equal numbers of sample events or region ends."""
+        """Return a grid whose cells have about equal numbers of events of a sample.
+
+        Without a sample, they have about equal numbers of ends of regions.
+        """
         boundaries = []
         for name in attributes:
             type_ = _check_scalar(regions.space[name])
@@ -148,8 +155,8 @@ class HilbertGrid:
         """Return for each region the ranges of positions of its cells.
 
         If a region has more than `max_ranges` ranges, they are replaced by that many ranges that
-        contain them. A region has all positions of each region that it covers, provided that
-        neither has too many ranges.
+        contain them. The ranges of a region contain those of every region that it covers, unless
+        one of the two has more than `max_ranges`.
         """
         lower, upper = self.find_boxes(regions)
         return hilbert.decompose_boxes(lower, upper, self.bits, max_ranges=max_ranges)
@@ -183,7 +190,8 @@ def _check_scalar(attribute: Attribute) -> Type:
     """Return the type of an attribute; raise SchemaError if it is not scalar."""
     if not attribute.type.is_scalar:
         raise SchemaError(
-            f"{attribute.name!r} is {attribute.type}: it has no order that a grid could divide"
+            f"attribute {attribute.name!r} is {attribute.type}, which has no order that a grid "
+            "could divide: choose scalar attributes"
         )
     return attribute.type
 
@@ -193,7 +201,10 @@ def _get_column(events: Events, name: str, type_: Type) -> ScalarColumn:
     column = events[name]
     if not isinstance(column, ScalarColumn) or events.space[name].type != type_:
         expected, other = type_, events.space[name].type
-        raise SchemaError(f"{name!r} is {expected} in one space and {other} in the other")
+        raise SchemaError(
+            f"attribute {name!r} is {expected} in one space and {other} in the other: "
+            "use one type in both"
+        )
     return column
 
 
@@ -250,10 +261,10 @@ def _drop_duplicates(ordered: Keys) -> Keys:
 
 
 def _uniform_boundaries(type_: Type, bits: int, low: float, high: float) -> Keys:
-    """Return the keys at which 2^bits cells of equal width start, except for the first cell."""
+    """Return the keys at which 2^bits cells of equal width start, without the first cell."""
     if type_.is_text or not low < high:
         raise InvalidArgumentError(
-            f"there are no cells of equal width of {type_} between {low} and {high}"
+            f"cells of equal width need numbers and low < high, got {type_} from {low} to {high}"
         )
     count = 1 << bits
     if type_.is_fractional:

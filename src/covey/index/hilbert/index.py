@@ -8,7 +8,8 @@ by `covey.geometry.relations`, also on the attributes that are not in the grid (
 
 Cost: 12 bytes per block and some tens of blocks per region; a query costs 0.4 µs per candidate, and
 more with tags and balls. Do not use it if most regions have no constrained attribute in common, or
-if all are in a few cells: then there are many candidates. `SegmentIndex` prunes by all attributes.
+if all are in a few cells: there are too many candidates then. `SegmentIndex` prunes by all
+attributes.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ class HilbertIndex:
 
     Args:
         regions: the stored regions.
-        grid: the grid of the most selective attributes.
+        grid: the grid, usually of the most selective attributes.
         max_ranges: largest number of ranges of positions of a region.
         lower: the lower corner cell of the box of each region.
         upper: the upper corner cell of the box of each region.
         blocks: the numbers of all blocks, ascending.
         block_rows: the region of each block.
         block_sizes: the exponents t of the block sizes 2^t that occur.
-        corners: the positions of all lower corner cells, ascending.
+        corners: the positions of all lower corner cells on the curve, ascending.
         corner_rows: the region of each of these corners.
 
     >>> import pyarrow as pa
@@ -184,7 +185,7 @@ class HilbertIndex:
     def _make_covering_proposer(self, lower: Ints, upper: Ints) -> Callable[[int], Proposal]:
         """Return a function that proposes the stored boxes that contain each query box.
 
-        They are found by the position of its lower corner.
+        Such a box has a block that contains the position of the lower corner of the query box.
         """
         positions = hilbert.encode_cells(lower, self.grid.bits)
 
@@ -196,7 +197,7 @@ class HilbertIndex:
         return propose
 
     def _make_overlapping_proposer(self, regions: Regions) -> Callable[[int], Proposal]:
-        """Return a function that proposes the stored boxes that have a cell of each region."""
+        """Return a function that proposes the stored boxes that share a cell with each region."""
         lower, upper = self.grid.find_boxes(regions)
         ranges = hilbert.decompose_boxes(lower, upper, self.grid.bits, max_ranges=self.max_ranges)
         query_blocks, block_query_rows = find_curve_blocks(
@@ -217,7 +218,7 @@ class HilbertIndex:
 def _verify_proposals(
     query_count: int, propose: Callable[[int], Proposal], holds: Callable[[Ints, Ints], Bools]
 ) -> Pairs:
-    """Return the proposed pairs that hold; pairs are proposed and verified in portions."""
+    """Return the proposed pairs for which `holds` is true; work is done in portions."""
     pairs, start = [(np.empty(0, np.int64), np.empty(0, np.int64))], 0
     while start < query_count:
         row_count, query_rows, stored_rows = propose(start)
@@ -238,6 +239,6 @@ def _count_candidates(query_count: int, propose: Callable[[int], Proposal]) -> I
 
 
 def _find_block_sizes(blocks: Ints) -> Ints:
-    """Return the t of each block: the block has 2^t positions."""
+    """Return the exponent t of each block, which has 2^t positions."""
     exact: Ints = np.log2((blocks & -blocks).astype(np.float64)).astype(np.int64)
     return exact

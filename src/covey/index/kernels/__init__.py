@@ -1,10 +1,10 @@
 """Compiled kernels of the indexes. They are private; each has a NumPy twin in the tests.
 
 Kernels take arrays only. Boxes are rows of codes: the lower codes of all attributes, then the upper
-ones. Codes use 15 of 16 bits, so that four of them in one word, with the free bits set, are
-compared by one subtraction. Where speed matters, indices are unsigned, because numba checks whether
-signed ones are negative. Kernels that call each other are all in this folder, because the key of
-the machine-code cache is the content of a kernel's folder.
+ones. Codes use 15 of 16 bits. So a word holds four codes, each with a free bit, and one subtraction
+compares four pairs of codes. Where speed matters, indices are unsigned, because numba checks
+whether signed ones are negative. Kernels that call each other are all in this folder, because the
+key of the machine-code cache is the content of a kernel's folder.
 
 Modules, in the order in which data passes through them:
 

@@ -1,8 +1,9 @@
 """Inner products of events and balls, compared with the demands of balls.
 
-Demands are those of `covey.index.segment.balls.ball_demands`, one column per ball. For an event the
-norm and half its square are given. Products may be summed in any order, because demands allow for
-the difference. Loops that compare only write marks, so that they compile to vector instructions.
+Demands are those of `covey.index.segment.balls.ball_demands`, one column per ball. Each event comes
+with its norm, and with half of the square of its norm. Products may be summed in any order, because
+demands allow for the difference. Loops that compare write only marks, so that they compile to
+vector instructions.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ def mark_reached(along: Matrix, norms: Vector, bins: NDArray[np.int64], limits: 
     """Return a mask of the clusters (columns) that each event (row) reaches.
 
     `along` has the component of each event along the direction of each cluster. A cluster is
-    reached if that is at least the norm of the event times the limit of the cluster. `limits` has
-    one row per bin of norms.
+    reached if this component is at least the norm of the event times the limit of the cluster.
+    `limits` has one row per bin of norms, and `bins` has the bin of each event.
     """
     marks = np.empty(along.shape, np.bool_)
     for i in range(along.shape[0]):
@@ -42,7 +43,11 @@ def mark_admitted(
     products: Matrix, sign: Vector, square: Vector, linear: Vector, constant: Vector,
     norms: Vector, halves: Vector,
 ) -> Any:  # fmt: skip
-    """Return a mask of the products of an event (row) and a ball (column) that meet its demand."""
+    """Return for each product whether it meets the demand of its ball.
+
+    `products` has a row per event and a column per ball. The demand of a ball consists of `sign`,
+    `square`, `linear` and `constant`.
+    """
     marks = np.empty(products.shape, np.bool_)
     for i in range(products.shape[0]):
         norm, half = norms[i], halves[i]
@@ -57,7 +62,7 @@ def find_near_members(
     events: Numbers, clusters: Numbers, along: Vector, across: Vector, norms: Vector,
     halves: Vector, starts: NDArray[np.int64], points: Matrix, demands: Matrix,
 ) -> Any:  # fmt: skip
-    """Return pairs of an event and a cluster member that their half-plane points do not exclude.
+    """Return pairs of an event and a cluster member whose half-plane points allow a match.
 
     Event `events[k]` reaches cluster `clusters[k]`. `along` and `across` are the points of events,
     `points` those of members. Pairs are counted first, with the same arithmetic, so that no array

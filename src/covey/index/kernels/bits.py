@@ -39,7 +39,7 @@ FREE = np.uint64(0x8000_8000_8000_8000)
 
 @intrinsic
 def lowest_bit(context: Any, word: Any) -> Any:
-    """Return the number of the lowest bit that is set."""
+    """Return the position of the lowest bit that is set; the word must not be 0."""
 
     def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -59,7 +59,7 @@ def count_bits(context: Any, word: Any) -> Any:
 
 @intrinsic
 def prefetch_words(context: Any, array: Any, index: Any) -> Any:
-    """Prefetch the cache line of an entry of an array."""
+    """Prefetch the cache line of the item of an array at an index."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = make_array(signature.args[0])(target, builder, arguments[0]).data
@@ -108,11 +108,13 @@ def intersect_sets(context: Any, sets: Any, starts: Any, count: Any, words: Any)
 
 @kernel(inline="always")
 def compare_codes(low: Any, high: Any, lower: Any, upper: Any) -> Any:
-    """Compare four codes at a time: return the free bits of codes outside, and of undecided codes.
+    """Compare four codes of a row with those of a box; return two words with free bits.
 
-    `low` and `high` are four codes of the corners of a row, `lower` and `upper` those of a box. A
-    code in the difference (x | FREE) - y has its free bit if and only if x ≥ y. A code is undecided
-    if it is odd and equal to that of an end, because both are in the same gap between boundaries.
+    The first word has the free bits of codes that are outside the box, the second word those of
+    undecided codes. `low` and `high` are codes of the corners of the row, `lower` and `upper` codes
+    of the box. In the difference (x | FREE) - y, the free bit of a code is set if and only if
+    x ≥ y. A code is undecided if it is odd and equal to the code of an end, because key and end are
+    in the same gap between boundaries.
     """
     outside = ~(((low | FREE) - lower) & ((upper | FREE) - high))
     at_lower = ~(((low ^ lower) | FREE) - ONES) & (low << np.uint64(15))

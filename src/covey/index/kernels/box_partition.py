@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 _SAMPLE = 2048  # boxes from which a division is chosen
 _SPLITS = 32  # buckets of codes, at whose borders a division is tried
-_MIN_SIDE_SHARE = 0.1  # of the boxes of a division
+_MIN_SIDE_SHARE = 0.1  # smallest share of the boxes on one side of a division
 
 __all__ = ["find_most_selective", "partition_boxes"]
 
@@ -23,9 +23,10 @@ __all__ = ["find_most_selective", "partition_boxes"]
 def find_most_selective(
     codes: Codes, chance_below: NDArray[np.float32]
 ) -> tuple[Ints, NDArray[np.float32]]:
-    """Return for each box the attribute with the lowest chance that an event reaches it.
+    """Return for each box the attribute on which the fewest events are within the box.
 
-    The second array has that chance.
+    The second array has the chance that an event is within the box on that attribute.
+    `chance_below[k, c]` is the chance that the code of an event on attribute k is below c.
     """
     width = codes.shape[1] // 2
     attributes, chances = np.zeros(len(codes), np.int64), np.full(len(codes), np.float32(2))
@@ -45,7 +46,11 @@ def partition_boxes(
     order: NDArray[np.int32],
     max_leaf_size: int,
 ) -> Ints:
-    """Sort the rows of boxes in `order` in place, and return the end of each leaf."""
+    """Sort the rows of boxes in `order` in place, and return the end of each leaf.
+
+    The rows are divided in two repeatedly, until a part has at most `max_leaf_size` boxes and is a
+    leaf. The boxes of a leaf are sorted by their lower code on one attribute.
+    """
     ends = np.empty(len(order) // max_leaf_size * 2 + 2, np.int64)
     count = 0
     stack = [(np.int64(0), np.int64(len(order)))]
@@ -75,7 +80,12 @@ def partition_boxes(
 def _find_best_split(
     codes: Codes, chance_below: NDArray[np.float32], max_codes: Ints, rows: NDArray[np.int32]
 ) -> tuple[int, float]:
-    """Return the best column of codes to divide by, and the share of boxes in the lower half."""
+    """Return the column of codes to divide by, and the share of boxes in the lower part.
+
+    The division with the least work is chosen, on a sample of the boxes. The work is the number of
+    boxes of each part times the chance that an event reaches that part, relative to the chance that
+    it reaches any of the boxes.
+    """
     width = codes.shape[1] // 2
     count = min(len(rows), _SAMPLE)
     lowers, uppers = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -123,7 +133,7 @@ def _find_best_split(
 def _quick_select(
     keys: NDArray[np.uint16], order: NDArray[np.int32], first: int, last: int, middle: int
 ) -> None:
-    """Partition rows so that no key before `middle` is larger than a key at or after it."""
+    """Reorder rows so that no key before `middle` is larger than a key at or after it."""
     while last > first:
         a, b, c = keys[first], keys[(first + last) >> 1], keys[last]
         pivot = max(min(a, b), min(max(a, b), c))

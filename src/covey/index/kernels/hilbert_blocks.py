@@ -1,7 +1,7 @@
 """Blocks of Hilbert's curve: candidates for covering, covered and overlapping regions.
 
 The block of 2^t positions that starts at p·2^t has the number (2p + 1)·2^t. The blocks within it
-have numbers between 2p·2^t and (2p + 2)·2^t; blocks that contain it have other numbers.
+have numbers between 2p·2^t and (2p + 2)·2^t; the blocks that contain it do not.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = [
 Ints = NDArray[np.int64]
 Proposal = tuple[int, Ints, Ints]
 """Number of finished query rows, and pairs in two arrays: query rows and stored rows."""
-_PAIRS_PER_BATCH = 1 << 18  # candidates from which on a call ends
+_PAIRS_PER_BATCH = 1 << 18  # number of candidates at which a call ends
 
 
 @kernel
 def find_curve_blocks(offsets: Ints, first: Ints, last: Ints) -> tuple[Ints, NDArray[np.int32]]:
-    """Return the blocks that the ranges of each row consist of, and the row of each block."""
+    """Divide the ranges of each row into blocks; return their numbers, and the row of each."""
     blocks, rows = np.empty(4 * len(first) + 64, np.int64), np.empty(4 * len(first) + 64, np.int32)
     count = 0
     for row in range(len(offsets) - 1):
@@ -48,7 +48,7 @@ def find_curve_blocks(offsets: Ints, first: Ints, last: Ints) -> tuple[Ints, NDA
 
 @kernel
 def _lower_bound(numbers: Ints, number: int) -> int:
-    """Return the position of the first of ascending numbers that is not less than `number`."""
+    """Return the index of the first of ascending numbers that is not less than `number`."""
     low, high = 0, len(numbers)
     while low < high:
         middle = (low + high) >> 1
@@ -70,7 +70,7 @@ def _contains_box(lower: Ints, upper: Ints, i: int, low: Ints, high: Ints, j: in
 
 @kernel
 def _append_pair(pairs: Ints, count: int, query_row: int, stored_row: int) -> Ints:
-    """Write a pair at position `count`, and return the array, which has grown if it was full."""
+    """Write a pair at index `count`; return the array, or a larger copy if it was full."""
     if count == pairs.shape[1]:
         pairs = np.concatenate((pairs, np.empty_like(pairs)), axis=1)
     pairs[0, count], pairs[1, count] = query_row, stored_row
@@ -91,7 +91,7 @@ def propose_covering(
 ) -> Proposal:
     """Propose the stored boxes that contain each query box, from query row `start` on.
 
-    The call ends after the query row with which there are enough candidates.
+    The call ends after the query row with which there are `_PAIRS_PER_BATCH` candidates.
     """
     pairs, count = np.empty((2, 4096), np.int64), 0
     for i in range(start, len(lower)):
@@ -113,7 +113,11 @@ def propose_covered(
     start: int, lower: Ints, upper: Ints, offsets: Ints, first: Ints, last: Ints,
     corners: Ints, corner_rows: Ints, stored_lower: Ints, stored_upper: Ints,
 ) -> Proposal:  # fmt: skip
-    """Propose the stored boxes within each query box: their lower corners are in its ranges."""
+    """Propose the stored boxes within each query box, from query row `start` on.
+
+    They are found by the cell of their lower corner, which lies in one of the ranges of positions
+    of the query box.
+    """
     pairs, count = np.empty((2, 4096), np.int64), 0
     for i in range(start, len(lower)):
         for r in range(offsets[i], offsets[i + 1]):
@@ -141,9 +145,9 @@ def propose_overlapping(
     stored_lower: Ints,
     stored_upper: Ints,
 ) -> Proposal:
-    """Propose the stored boxes that overlap each query box.
+    """Propose the stored boxes that overlap each query box, from query row `start` on.
 
-    A block of one is then within a block of the other.
+    If two boxes overlap, a block of one of them is within a block of the other, or equal to it.
     """
     pairs, count = np.empty((2, 4096), np.int64), 0
     seen = np.full(len(stored_lower), -1, np.int32)

@@ -99,7 +99,7 @@ def _encode_key(
 def collect_distinct_codes(
     offsets: NDArray[np.int64], codes: NDArray[np.uint16]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-    """Return the distinct codes of each list without 0, and the list number of each code."""
+    """Return parallel arrays of list numbers and codes: the distinct codes of each list but 0."""
     list_numbers, distinct = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint16)
     count = 0
     for i in range(len(offsets) - 1):
@@ -118,7 +118,7 @@ def collect_distinct_codes(
 def divide_cells(
     boundaries: NDArray[np.int64], shift: int, cells: NDArray[np.uint32], shifts: NDArray[np.uint8]
 ) -> int:
-    """Divide each cell into parts, at least two per boundary in it; return the number of parts.
+    """Divide each cell into parts, if possible two per boundary in it; return the number of parts.
 
     Write the first part of each cell to `cells`, and the width of its parts, as the exponent of a
     power of 2, to `shifts`. `cells` must be 0 before.
@@ -143,7 +143,7 @@ def write_guide(
 ) -> int:  # fmt: skip
     """Write the number of boundaries before each part; return the largest number in one part.
 
-    The guide has one entry more than parts, which is the number of the last boundary.
+    After the entries for parts, the guide has one more entry: the number of the last boundary.
     """
     guide[:] = 0
     for i in range(len(boundaries)):

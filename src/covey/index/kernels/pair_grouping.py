@@ -1,4 +1,4 @@
-"""Grouping of pairs by one of their two arrays."""
+"""Grouping of pairs, which are two parallel arrays, by one of these arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def group_pairs(
     groups: NDArray[np.int32], values: NDArray[np.int32], starts: NDArray[np.int64],
     sorted_values: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Write values sorted by group, in their original order, and the start of each group."""
+    """Write values sorted by group, and the start of each group.
+
+    Within a group, values keep their order.
+    """
     starts[:] = 0
     for i in range(np.uint64(len(groups))):
         starts[np.uint64(groups[i]) + ONE] += 1
@@ -38,7 +41,7 @@ def write_pairs(
     pair_query_rows: NDArray[np.int32],
     pair_stored_rows: NDArray[np.int32],
 ) -> None:
-    """Write pairs of a query row and the value at the ordinal, sorted by query row.
+    """Write pairs of a query row and the stored value at an ordinal, sorted by query row.
 
     Consecutive pairs with the same query row are moved together.
     """

@@ -15,7 +15,7 @@ __all__ = ["find_bucket", "find_tightest_attribute", "write_bucket_sets", "write
 
 @kernel
 def find_tightest_attribute(codes: NDArray[np.uint16], rows: NDArray[np.int32]) -> int:
-    """Return the attribute whose codes are each met by the fewest boxes on average."""
+    """Return the attribute on which a code is within the fewest boxes, on average over codes."""
     width, fewest, best_attribute = codes.shape[1] // 2, np.inf, 0
     for k in range(width):
         first, last = LAST, 2
@@ -89,6 +89,10 @@ def write_bucket_sets(
 
 @kernel
 def find_bucket(code: Any, base: Any, scale: Any, size: Any) -> Any:
-    """Return the bucket of a code: bucket 0 below `base`, then by distance, at most `size - 1`."""
+    """Return the bucket of a code.
+
+    It is 0 for codes below `base`. Other codes have buckets from 1 to `size - 1`, in proportion to
+    their distance from `base`.
+    """
     off = np.int64(code) - np.int64(base)
     return max(np.int64(0), min(np.int64(size) - 1, 1 + (off * np.int64(scale) >> 16)))

@@ -41,7 +41,7 @@ def descend(
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Write pairs of a child and a row that may be in it, and return their number.
+    """Write pairs of a child and a row that may be in a box below it; return their number.
 
     Rows `rows[starts[v]:starts[v + 1]]` have reached node v.
     """
@@ -199,7 +199,7 @@ def match_leaves_limited(
     sparse: NDArray[np.int64], odd: NDArray[np.uint64], odd_before: NDArray[np.uint32],
     exact_bits: NDArray[np.uint64], remaining: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Write the pairs of `match_leaves` until each query row has as many as requested.
+    """Write pairs as `match_leaves` does, until each query row has as many boxes as it needs.
 
     `remaining` has the number of further boxes that each query row needs, and is updated. Only
     boxes with a bit in `exact_bits` are counted, because others may be false candidates.
@@ -355,7 +355,10 @@ def _admits_keys(
     low: Any, high: Any, low_keys: Any, high_keys: Any, row: Any, query_row: Any, codes: Any,
     ordinal: Any, ends: Any, end_starts: Any, sparse: Any, odd: Any, odd_before: Any,
 ) -> Any:  # fmt: skip
-    """Return whether the ends of a box with odd codes admit the keys of a row with equal codes."""
+    """Return whether the ends of a box admit the keys of a row where both have the same odd code.
+
+    Other codes are not compared.
+    """
     width = low.shape[1]
     for k in range(width):
         lower, upper, code = codes[ordinal, k], codes[ordinal, width + k], low[row, k]
@@ -376,7 +379,7 @@ def _admits_keys(
 def _read_end(
     ends: Any, end_starts: Any, sparse: Any, odd: Any, odd_before: Any, ordinal: Any, column: Any
 ) -> Any:
-    """Return the stored end of a box in one column, in which its code is odd."""
+    """Return the stored end of a box in a column; the code of the box must be odd there."""
     start, sparse_row = end_starts[column], sparse[column]
     if sparse_row < 0:
         return ends[start + np.int64(ordinal)]
@@ -393,7 +396,7 @@ def descend_overlapping(
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Write pairs of a child and a row that may overlap, and return their number.
+    """Write pairs of a child and a row that may overlap a box below it; return their number.
 
     The arguments are those of `descend`.
     """

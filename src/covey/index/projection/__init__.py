@@ -11,7 +11,7 @@ Modules, in the order in which data passes through them:
 - `projection_mapping`: `ProjectionMapping`, which projects events and regions to small boxes.
 - `index`: `RandomProjectionIndex`, and `FalseCovers`, which counts its false covers.
 
-Do not use it if regions have few attributes or leave numbers free: `SegmentIndex` is faster.
+Do not use it if regions have few attributes or leave numbers free: `SegmentIndex` is faster then.
 """
 
 from typing import TYPE_CHECKING

@@ -8,8 +8,8 @@ attributes of that segment as well. Constraints without a projection (tags, cosi
 several balls) leave the box unbounded.
 
 Cost: k × d products per region, and a segment of k attributes in addition to the regions. Do not
-use it if regions leave numbers free or have few attributes: `SegmentIndex` alone is exact and
-faster.
+use it if regions leave numbers free or have few attributes: `SegmentIndex` alone is exact, and
+faster then.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FalseCovers:
     Args:
         query_count: number of query regions.
         stored_count: number of stored regions.
-        direction_count: number of directions of a projection.
+        direction_count: number of directions of the projection that has the fewest.
         candidates: number of pairs that were proposed.
         covers: number of pairs that are covers.
         redundant: number of query regions that have a cover, while their first candidate is a false
@@ -100,7 +100,7 @@ class RandomProjectionIndex:
     regions: Regions
     boxes: SegmentIndex
     mapping: ProjectionMapping
-    _multi_ball_rows: Ints  # rows with several balls; a query may cover any one of them
+    _multi_ball_rows: Ints  # see `ProjectionMapping.find_multi_ball_rows`
     _multi_ball_boxes: SegmentIndex
 
     @classmethod
@@ -243,7 +243,7 @@ class RandomProjectionIndex:
         )
 
     def propose_covering(self, regions: Regions) -> Pairs:
-        """Return the candidates of `find_covering`, which are not verified."""
+        """Return the candidates of `find_covering`, without verifying them."""
         portions = list(
             self._propose_batches(*self.mapping.project_inner(regions), self.boxes.find_covering)
         )
@@ -289,7 +289,7 @@ class RandomProjectionIndex:
     def _propose_batches(
         self, query_boxes: Regions, query_rows: Ints, propose: Callable[[Regions], Pairs]
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Yield candidates in portions of query rows and stored rows.
+        """Yield candidates in portions: an array of query rows and one of stored rows.
 
         All pairs of a query row are in one portion, each once. The more pairs a portion has, the
         fewer query rows the next one has.

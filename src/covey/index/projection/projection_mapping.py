@@ -1,8 +1,8 @@
 """The mapping of regions and events to small boxes by random projections.
 
-All number attributes form one box, and each vector attribute forms a ball. Each is projected on
-directions of its own, and the intervals on the directions are the attributes of a small box. Texts
-and long decimals are attributes of the small box without a change.
+All number attributes form one box, and each vector attribute forms a ball. The box and each ball
+are projected on directions of their own, and the intervals on the directions are the attributes of
+a small box. Texts and long decimals are attributes of the small box as they are.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DIRECTION_KINDS = {
     "signs": Directions.random_signs,
     "sparse": Directions.sparse,
 }
-_DEFAULT_DIRECTIONS = 4  # a segment compares that many codes at once
+_DEFAULT_DIRECTIONS = 4  # a segment compares four codes at once
 _SAMPLE = 10_000  # constraints from which the unit of an attribute is estimated
 _TINY = 1e-20  # largest distance of vectors whose float32 distance is 0
 
@@ -82,18 +82,18 @@ class ProjectionMapping:
     def draw(
         cls, regions: Regions, direction_count: int | None, kind: str, seed: int
     ) -> ProjectionMapping:
-        """Draw random directions for the attributes that the regions constrain.
+        """Return a mapping with random directions for the attributes that the regions constrain.
 
         `direction_count` is the number of directions of each projection; None means the number of
         dimensions, but at most four.
         """
         if kind not in _DIRECTION_KINDS:
             raise InvalidArgumentError(
-                f"the kind of directions must be {', '.join(_DIRECTION_KINDS)}, got {kind!r}"
+                f"the kind of directions must be one of {', '.join(_DIRECTION_KINDS)}, got {kind!r}"
             )
 
         def draw(d: int, part: int) -> Directions:
-            """Draw directions in d dimensions; `part` numbers the projections."""
+            """Draw directions in d dimensions for projection number `part`."""
             return _DIRECTION_KINDS[kind](
                 min(d, _DEFAULT_DIRECTIONS) if direction_count is None else direction_count,
                 d,
@@ -139,10 +139,11 @@ class ProjectionMapping:
         return self._build_boxes(len(events), ends, points.constraints)
 
     def project_outer(self, regions: Regions, widenings: int) -> Regions:
-        """Return boxes that contain the small box of every region that a query region covers.
+        """Return for each region its outer box.
 
-        `widenings` is the number of widenings for rounding errors of
-        `covey.geometry.projections.Directions.project_outer_balls`.
+        It contains the inner boxes of all regions that the region covers, and with `widenings=2`
+        also their outer boxes with one widening. `widenings` is the number of widenings for
+        rounding errors; see `covey.geometry.projections.Directions.project_outer_balls`.
         """
         ends = [self.numeric.project_regions(regions)] if self.numeric else []
         ends += [
@@ -152,10 +153,11 @@ class ProjectionMapping:
         return self._build_boxes(len(regions), ends, regions.constraints)
 
     def project_inner(self, regions: Regions) -> tuple[Regions, Ints]:
-        """Return boxes that the small box of every cover contains, and the query row of each box.
+        """Return the inner boxes of all regions, and the query row of each box.
 
-        A region with several balls has one box for each, because a cover need contain only one of
-        them.
+        The outer box of a cover contains at least one inner box of the region that it covers. A
+        region with several balls has one inner box per ball, because a cover need contain only one
+        of the balls. The result for the last query is cached.
         """
         for cached_regions, boxes in self._last_query:
             if cached_regions is regions:
@@ -165,7 +167,11 @@ class ProjectionMapping:
         return boxes
 
     def find_multi_ball_rows(self, regions: Regions) -> Ints:
-        """Return the rows with several balls on an attribute: unbounded, but perhaps covered."""
+        """Return the rows that have several balls on an attribute.
+
+        Their outer boxes are unbounded, but other regions may still cover them, so the index stores
+        these rows a second time.
+        """
         has_several = np.zeros(len(regions), np.bool_)
         for projection in self.vectors:
             balls = projection.find_ball_choices(regions)
@@ -198,7 +204,7 @@ class ProjectionMapping:
     def _build_boxes(
         self, count: int, ends: Sequence[Ends], constraints_by_name: Mapping[str, Constraints]
     ) -> Regions:
-        """Return boxes of intervals on all directions and of constraints without projection."""
+        """Return boxes with the intervals on all directions and the constraints not projected."""
         constraints = _build_intervals(ends)
         for attribute in self.unprojected_attributes:
             if attribute.name in constraints_by_name:
@@ -255,15 +261,16 @@ class NumericProjection:
 class VectorProjection:
     """Projection of the balls of one vector attribute.
 
-    The bounds are those of `covey.geometry.balls`: for its `covers` and `overlaps` a ball of radius
-    r may be as large as r(1 + 2ε) + 2·1e-20, with ε the relative error of a float32 distance.
+    Outer balls are widened, because `covers` and `overlaps` of `covey.geometry.balls` treat a ball
+    of radius r as if its radius were up to r(1 + 2ε) + 2·1e-20, with ε the relative error of a
+    float32 distance.
     """
 
     name: str
     directions: Directions
 
     def find_single_balls(self, regions: Regions) -> Ints:
-        """Return for each region the number of its only ball, or -1 if it is not one ball."""
+        """Return for each region the number of its only ball if that is an l2 ball, or -1."""
         chosen = np.full(len(regions), -1)
         if (constraints := regions.constraints.get(self.name)) is not None:
             assert isinstance(constraints.batch, Balls)
@@ -278,9 +285,9 @@ class VectorProjection:
         return chosen
 
     def find_ball_choices(self, regions: Regions) -> RaggedArray:
-        """Return for each region the balls of which every cover contains at least one, by number.
+        """Return for each region the numbers of its l2 balls; every cover contains one of them.
 
-        A region without such balls has the number -1.
+        A region without such balls has the list [-1].
         """
         chosen = self.find_single_balls(regions)
         lists = RaggedArray(np.arange(len(regions) + 1), chosen)
@@ -299,9 +306,10 @@ class VectorProjection:
         return RaggedArray.from_rows(rows, np.int64)
 
     def project_balls(self, regions: Regions, ball_numbers: Ints, widenings: int) -> Ends:
-        """Return the ends of balls by number on each direction; -1 means no ball, unbounded.
+        """Return the ends of the intervals of balls on each direction.
 
-        `widenings` is that of `project_outer`; with 0 the balls are not widened.
+        The number -1 means no ball: all its intervals are unbounded. `widenings` is that of
+        `project_outer`; with 0 the balls are not widened.
         """
         low, high = self._unbounded_ends(len(ball_numbers))
         if (rows := np.flatnonzero(ball_numbers >= 0)).size:
@@ -322,7 +330,7 @@ class VectorProjection:
         return low, high
 
     def project_events(self, events: Events) -> Ends:
-        """Return the ends of events on each direction; unbounded without a finite vector."""
+        """Return the ends of events on each direction; infinite without a finite vector."""
         column = events[self.name]
         assert isinstance(column, VectorColumn)
         low, high = self._unbounded_ends(len(events))
@@ -357,7 +365,7 @@ def _build_intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
 
 
 def _is_ball(batch: Balls) -> Bools:
-    """Return which balls are bounded: a finite l2 radius round a finite centre, or a shell."""
+    """Return for each ball or shell whether it is an l2 one with a finite radius and centre."""
     is_finite = np.isfinite(decode_floats(batch.upper, FLOAT)) & np.isfinite(batch.centres).all(
         axis=1
     )
@@ -392,7 +400,8 @@ def _keys_to_floats(keys: Ints, type_: Type) -> Floats:
 def _estimate_units(batch: Any, type_: Type) -> tuple[float, float]:
     """Return the origin and the unit of an attribute: median end and median width of intervals.
 
-    If the median width is 0, as for points, the unit is the range of the ends.
+    If the median width is 0, as for points, the unit is the range of the ends; if that is 0 or
+    there are no ends, it is 1.
     """
     chosen = np.arange(0, len(batch), max(1, len(batch) // _SAMPLE))
     low, high = _compute_corners(batch.take(chosen), type_)

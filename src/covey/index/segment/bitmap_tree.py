@@ -1,10 +1,10 @@
 """Tree of bitmaps over boxes of codes.
 
 A leaf has up to 1,024 similar boxes. A node of the level above has the bounds of up to 1,024
-leaves, and so on up to one root. For each attribute, a node divides the codes into buckets and has
-for each bucket the set of its children that meet it, as a bitmap. So one AND per attribute tests
-all children at once. Batches descend level by level and node by node, so that the sets of a node
-stay in the cache.
+leaves, and so on up to one root. For each attribute, a node divides the codes into buckets. For
+each bucket it has a bitmap: the set of the children that meet the bucket. So one AND per attribute
+tests all children at once. Batches descend level by level and node by node, so that the sets of a
+node stay in the cache.
 
 Cost: 128 bytes per bucket, attribute and leaf, which is 5 bytes per box and attribute.
 """
@@ -38,8 +38,8 @@ class TreeLevel(NamedTuple):
     """Nodes of one level of the tree. The names of the fields are those of stored arrays.
 
     Args:
-        children: node v has the children `children[v]` to `children[v + 1]`.
-        tests: node v has the tests `tests[v]` to `tests[v + 1]`, one for each attribute tested.
+        children: node v has the children `children[v]` to `children[v + 1]` - 1.
+        tests: node v has the tests `tests[v]` to `tests[v + 1]` - 1, one for each attribute tested.
         attribute: the attribute of each test.
         base: the lowest code of the second bucket of each test; see `find_bucket`.
         scale: buckets per code of each test, times 2^16.
@@ -59,7 +59,7 @@ class TreeLevel(NamedTuple):
 
     @classmethod
     def build(cls, codes: Codes, children: Ints, max_buckets: int) -> TreeLevel:
-        """Build nodes over boxes; node v has the boxes `children[v]` to `children[v + 1]`."""
+        """Build nodes over boxes; node v has the boxes `children[v]` to `children[v + 1]` - 1."""
         width, nodes = codes.shape[1] // 2, len(children) - 1
         node_tests = np.zeros((4, nodes, width), np.int32)
         counts = np.array(
@@ -94,7 +94,7 @@ class BitmapTree:
 
     @classmethod
     def build(cls, codes: Codes, leaves: Ints) -> BitmapTree:
-        """Build a tree over boxes, of which leaf i has boxes `leaves[i]` to `leaves[i + 1]`.
+        """Build a tree over boxes; leaf i has the boxes `leaves[i]` to `leaves[i + 1]` - 1.
 
         Cost: some nanoseconds per box and attribute.
         """
@@ -129,7 +129,7 @@ class BitmapTree:
     def find_leaves(
         self, low: Codes, high: Codes | None, *, max_pairs: int | None = None
     ) -> tuple[Ints, NDArray[np.int32]]:
-        """Find for each row the leaves that may have a box which contains both its corners.
+        """Find for each row the leaves that may have a box that contains both corners of the row.
 
         Returns:
             Arrays `starts` and `rows`: leaf i is reached by `rows[starts[i]:starts[i + 1]]`.
@@ -155,7 +155,7 @@ class BitmapTree:
         high: Codes | None,
         max_pairs: int | None = None,
     ) -> tuple[Ints, NDArray[np.int32]]:
-        """Descend some levels with a kernel, and return the rows that reach each child."""
+        """Descend some levels with a kernel; return `starts` and `rows` of the last children."""
         rows, starts = np.arange(len(low), dtype=np.int32), np.array([0, len(low)], np.int64)
         for level in levels:
             arguments = (low, high, rows, starts, *level)

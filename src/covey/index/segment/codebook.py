@@ -32,12 +32,12 @@ _FIRST_BOUNDARY = 4
 MAX_BOUNDARIES = 16_000
 """Largest number of boundaries of a codebook."""
 _CELL_BITS = 12  # the guide has up to 2^12 cells
-_MAX_SEARCH_STEPS = 4  # steps of a binary search without a branch
+_MAX_SEARCH_STEPS = 4  # steps of a branch-free binary search
 
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """Boundaries of one attribute, ascending and at least one, with a guide for fast search.
+    """The boundaries of one attribute (at least one, ascending), with a guide for fast search.
 
     The guide divides the range of boundaries into cells of equal width, and each cell into parts.
     Cells with more boundaries have more parts, because the keys of floats are dense in a few
@@ -49,7 +49,7 @@ class Codebook:
         cells: the first part of each cell.
         shifts: a part of cell i has 2^shifts[i] keys.
         guide: the number of boundaries before each part.
-        search_steps: number of steps of binary search without a branch.
+        search_steps: number of steps of a branch-free binary search within a part.
     """
 
     boundaries: Ints
@@ -77,7 +77,7 @@ class Codebook:
 
     @classmethod
     def from_boundaries(cls, boundaries: Ints) -> Codebook:
-        """Return a codebook with the given boundaries."""
+        """Return a codebook with the given boundaries, which must be ascending and at least one."""
         spread = int(boundaries[-1]) - int(boundaries[0])
         shift = max(0, spread.bit_length() - _CELL_BITS)
         cells = np.zeros((spread >> shift) + 1, np.uint32)
@@ -103,7 +103,8 @@ class Codebook:
     def encode_intervals(self, batch: Scalars) -> tuple[Codes, Codes, NDArray[np.bool_]]:
         """Return the lowest and the highest code of each constraint, and whether it is exact.
 
-        A constraint is exact if it is an interval of codes, and otherwise a residual constraint.
+        A constraint is exact if a box can express it: an interval without a list, in which null is
+        admitted only if it has no lower end or no value. Otherwise it is a residual constraint.
         """
         low, high = np.empty(len(batch), np.uint16), np.empty(len(batch), np.uint16)
         self.write_intervals(batch, np.arange(len(batch)), low, high)
@@ -132,7 +133,7 @@ class Codebook:
         )
 
     def decode_keys(self, codes: Codes) -> Ints:
-        """Return the boundaries of even codes; odd and special codes get an arbitrary boundary."""
+        """Return the boundary of each even code, and an arbitrary one of odd and special codes."""
         boundary_rows = (codes.astype(np.int64) - _FIRST_BOUNDARY) >> 1
         keys: Ints = self.boundaries[np.clip(boundary_rows, 0, len(self.boundaries) - 1)]
         return keys

@@ -1,6 +1,6 @@
 """Boxes of codes, with the interval ends that codes do not determine.
 
-Row i has the lower codes of all attributes, then the upper ones. An even code determines its end.
+Row i has the lower codes of all attributes, then the upper codes. An even code determines its end.
 The ends of odd codes are stored column by column, in the order of the boxes. If nearly all codes of
 a column are odd, all ends of the column are stored. Otherwise only the ends of odd codes are
 stored; they are found by one bit per box and a count for every 64 boxes.
@@ -23,7 +23,7 @@ from covey.index.segment.encoded_column import EncodedColumn
 __all__ = ["CodedBoxes", "pack_bits"]
 
 Ints = NDArray[np.int64]
-_MOSTLY_ODD_SHARE = 0.97  # share of odd codes from which on all ends of a column are stored
+_MOSTLY_ODD_SHARE = 0.97  # smallest share of odd codes at which all ends of a column are stored
 _ALL, _NONE = -1, -2  # in `sparse`: all or none of the ends of a column are stored
 
 
@@ -52,7 +52,10 @@ class CodedBoxes:
 
     @classmethod
     def build(cls, codes: NDArray[np.uint16], end_columns: Sequence[Ints | None]) -> CodedBoxes:
-        """Return boxes from codes and the ends of all boxes; None for a column without ends."""
+        """Build the boxes from their codes and, for each column of codes, the ends of all boxes.
+
+        A column whose ends are None is stored without ends.
+        """
         count, columns = codes.shape
         starts, sparse = np.zeros(columns, np.int64), np.full(columns, _NONE, np.int64)
         ends = [np.empty(0, np.int64)]

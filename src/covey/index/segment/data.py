@@ -30,10 +30,10 @@ Ints = NDArray[np.int64]
 class SegmentData(NamedTuple):
     """All arrays of a segment, grouped by purpose.
 
-    Every region has an ordinal. The lowest ordinals are those of regions that the tree finds; then
-    come those of regions that are found by a ball. `stored_rows` has the row number of the region
-    at each ordinal. `exact_bits` has one bit per ordinal, which is set if the box expresses the
-    whole region.
+    Every region has an ordinal. Regions that the tree finds have the lowest ordinals; regions that
+    are found by a ball come after them. `stored_rows` has the row number of the region at each
+    ordinal. `exact_bits` has one bit per ordinal, which is set if the tree finds the region and its
+    box expresses the whole region.
     """
 
     columns: tuple[EncodedColumn, ...]
@@ -49,7 +49,7 @@ class SegmentData(NamedTuple):
 def reconstruct_regions(
     space: Space, data: SegmentData, ordinals: NDArray[np.integer[Any]]
 ) -> tuple[Regions, Ints]:
-    """Return the distinct regions at some ordinals, and for each ordinal the row of its region."""
+    """Return the distinct regions at these ordinals, and for each ordinal the row of its region."""
     distinct, row_of_ordinal = np.unique(ordinals, return_inverse=True)
     constraints: dict[str, Constraints] = {}
     for k, column in enumerate(data.columns):

@@ -35,7 +35,7 @@ class EncodedColumn:
 
     @classmethod
     def from_scalars(cls, name: str, batch: Scalars) -> EncodedColumn:
-        """Return the encoding for the stored constraints on an attribute."""
+        """Return an encoding with the ends of stored constraints on an attribute as boundaries."""
         ranks = TextRanks.from_scalars(batch) if batch.domain.dtype == object else None
         domain = batch.domain if ranks is None else ranks.domain
         integers = batch if ranks is None else ranks.encode_constraints(batch)
@@ -64,11 +64,11 @@ class EncodedColumn:
         return arrays
 
     def encode_constraints(self, batch: Scalars) -> Scalars:
-        """Return constraints on integers for constraints on keys."""
+        """Return the constraints with each key replaced by its integer."""
         return batch if self.ranks is None else self.ranks.encode_constraints(batch)
 
     def decode_constraints(self, batch: Scalars) -> Scalars:
-        """Return constraints on keys for constraints on integers."""
+        """Return the constraints with each integer replaced by its key."""
         return batch if self.ranks is None else self.ranks.decode_constraints(batch)
 
     def encode_events(self, column: ScalarColumn) -> Ints:

@@ -134,8 +134,8 @@ class SegmentIndex:
 
         Args:
             events: a batch of events.
-            max_pairs: approximate limit of the number of pairs for a portion of the events; None
-                for no limit. A batch of one event has no limit.
+            max_pairs: approximate limit of the number of pairs for a portion of at most 32,768
+                events; None for no limit. A batch of one event has no limit.
 
         Raises:
             ResultTooLargeError: if the search finds more pairs. Match fewer events at once.
@@ -148,7 +148,7 @@ class SegmentIndex:
     ) -> MatchResult:
         """Return the result of `match` with a value of each stored region instead of its row.
 
-        This is cheaper than to look up values in the result of `match`.
+        This is cheaper than looking up values for the result of `match`.
 
         Args:
             events: a batch of events.
@@ -176,7 +176,7 @@ class SegmentIndex:
     def _match_batch(
         self, events: Events, max_pairs: int | None, values_by_ordinal: NDArray[Any]
     ) -> MatchResult:
-        """Match a batch of events that is small enough to bound the memory used."""
+        """Return the result of `match_values` for at most `_EVENTS_PER_BATCH` events."""
         self._check_types(events.space)
         query = EncodedQuery.from_events(events, self.data.columns, self.data.vocabularies)
         max_pairs = None if len(events) == 1 else max_pairs
@@ -265,8 +265,8 @@ class SegmentIndex:
     ) -> tuple[Any, Any]:
         """Return pairs of a query row and the ordinal of a box in the tree that contains it.
 
-        A box contains a query row if it contains both of its corners. With a limit, the search of a
-        query row ends when enough boxes are found.
+        A box contains a query row if it contains both corners of the row. With a limit, the search
+        for a query row ends when `limit` boxes are found that express their whole region.
         """
         if not len(self) or not len(query.low):
             return np.empty(0, np.int32), np.empty(0, np.int32)
@@ -305,7 +305,7 @@ class SegmentIndex:
         more_query_rows: Ints,
         more_ordinals: Ints,
     ) -> tuple[Any, Any]:
-        """Return pairs, and those of more pairs whose box contains both corners of the row."""
+        """Return the pairs, and those further pairs whose box contains both corners of the row."""
         high = None if query.high is query.low else query.high
         new_rows, new_ordinals = more_query_rows.astype(np.int32), more_ordinals.astype(np.int32)
         is_verified = verify_boxes(
@@ -357,7 +357,10 @@ class SegmentIndex:
         return Pairs(pair_query_rows, pair_values)
 
     def _find_meeting(self, regions: Regions, only_inside: bool) -> tuple[Ints, Ints]:
-        """Return pairs of a query row and the ordinal of a box that overlaps it or is inside it."""
+        """Return pairs of a query row and the ordinal of a box that overlaps it.
+
+        With `only_inside`, return the pairs whose box is inside the query row.
+        """
         self._check_types(regions.space)
         pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for start in range(0, len(regions) if len(self) else 0, _REGIONS_PER_BATCH):

@@ -142,6 +142,6 @@ def _add_prefix(prefix: str, arrays: Arrays) -> Arrays:
 
 
 def _strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names have a prefix, by the remainder of their names."""
+    """Return the arrays whose names have a prefix and a dot, under names without these."""
     start = len(prefix) + 1
     return {n[start:]: array for n, array in arrays.items() if n.startswith(f"{prefix}.")}

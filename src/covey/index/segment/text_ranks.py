@@ -1,11 +1,11 @@
-"""Ranks of texts and long decimals among the ends of stored intervals.
+"""Ranks of texts and long decimals among the ends and listed values of stored constraints.
 
 The rank of a stored value is odd, and the rank of the gap before it is even. So ranks have the
-order of texts, except that texts in the same gap have the same rank. An interval of ranks contains
+order of texts, but all texts in one gap have the same rank. An interval of ranks contains
 the rank of an event if and only if the interval of texts contains its text.
 
 Cost: the distinct stored texts in memory; one dictionary look-up per distinct text of a batch, and
-a binary search for each that is not stored.
+a binary search for each text that is not stored.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TextRanks:
         stored_values: the distinct values at ends of intervals and in lists, ascending.
         rank_by_value: the ranks of stored values and of both ends of the domain.
         is_ordered: whether an interval of several values is stored. If not, only equality matters,
-            so that all values that are not stored may have the same rank.
+            so that all values that are not stored have the same rank in events.
     """
 
     original_domain: Domain
@@ -91,7 +91,7 @@ class TextRanks:
         return ranks
 
     def encode_constraints(self, batch: Scalars) -> Scalars:
-        """Return constraints on ranks for constraints on keys."""
+        """Return the constraints with each key replaced by its rank."""
         lists = RaggedArray(batch.lists.offsets, self.find_ranks(batch.lists.values))
         return Scalars(
             self.domain, self.find_ranks(batch.lower), self.find_ranks(batch.upper), batch.nulls,
@@ -99,7 +99,7 @@ class TextRanks:
         )  # fmt: skip
 
     def decode_constraints(self, batch: Scalars) -> Scalars:
-        """Return constraints on keys for constraints on ranks."""
+        """Return the constraints with each rank replaced by its key."""
         lists = RaggedArray(batch.lists.offsets, self._decode_keys(batch.lists.values))
         return Scalars(
             self.original_domain,
@@ -111,7 +111,11 @@ class TextRanks:
         )
 
     def _decode_keys(self, ranks: Ints) -> Keys:
-        """Return keys and ends of ranks; an even rank is an end just below a stored value."""
+        """Return the key for each rank.
+
+        An odd rank is a stored value. An even rank is the end just below the next stored value, or
+        `TOP` after the last one. The lowest and the highest rank are the ends of the domain.
+        """
         ends = [Below(key) if isinstance(key, str) else key for key in self.stored_values]
         by_rank = np.empty(2 * len(self.stored_values) + 3, object)
         by_rank[1:-2:2], by_rank[2:-1:2] = ends, self.stored_values
@@ -125,7 +129,7 @@ class TextRanks:
 
 
 def pack_values(values: list[Any]) -> tuple[NDArray[np.uint8], Ints]:
-    """Return texts or integers as UTF-8 bytes, and the start of each."""
+    """Return texts or integers as UTF-8 bytes, and the start of each, followed by the last end."""
     texts = [str(value).encode() for value in values]
     starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     return np.frombuffer(b"".join(texts), np.uint8), starts

@@ -1,7 +1,7 @@
 """Vocabulary of one tags attribute: its tokens as numbers and as codes.
 
 A region that requires tokens is found by the rarest of them among events, so that only events with
-that token are compared with the region. Tokens have codes like the keys of a column, so that they
+that token are compared with the region. Tokens have codes like the keys of a column, so that tokens
 are one more attribute of the tree. An event has one more query row for each of its tokens.
 """
 
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 UNKNOWN, NULL_TOKEN = -1, -2
 """Numbers of a token that is not stored, and of null."""
 NO_TOKEN = 0
-"""Code of regions that no token leads to, and of query rows without a token."""
+"""Code of regions that are not found by a token, and of query rows without a token."""
 _FIRST_CODE = 4
 _CODES = (LAST - _FIRST_CODE) // 2 - 1
 
@@ -38,7 +38,7 @@ _CODES = (LAST - _FIRST_CODE) // 2 - 1
 class TokenVocabulary:
     """Vocabulary of one attribute: token i is `tokens[i]` and has code `codes[i]`.
 
-    `number_by_token` has the number of each token, and of None for null.
+    `number_by_token` has the number of each token; None stands for null.
     """
 
     tokens: list[str]
@@ -81,11 +81,11 @@ class TokenVocabulary:
         return {"tokens": content, "token_starts": starts, "token_codes": self.codes}
 
     def encode_constraints(self, batch: Tags) -> Tags:
-        """Return rules on numbers for rules on tokens."""
+        """Return the rules with each token replaced by its number."""
         return self._map_tokens(batch, self._find_numbers)
 
     def decode_constraints(self, batch: Tags) -> Tags:
-        """Return rules on tokens for rules on numbers."""
+        """Return the rules with each number replaced by its token."""
         names = np.array([*self.tokens, None], object)[:-1]
         return self._map_tokens(batch, lambda numbers: names[numbers])
 
@@ -126,14 +126,14 @@ class TokenVocabulary:
 
 
 def compute_token_shares(numbers: Ints) -> NDArray[np.float32]:
-    """Return the share of each number among all numbers, an estimate of its frequency."""
+    """Return for each number its share of all numbers, as an estimate of token frequency."""
     counts = np.bincount(numbers, minlength=1)
     shares: NDArray[np.float32] = (counts / max(1, len(numbers))).astype(np.float32)[numbers]
     return shares
 
 
 def find_required_tokens(batch: Tags) -> RaggedArray:
-    """Return for each rule the tokens that it requires; none if it admits null."""
+    """Return for each rule the tokens that it requires; a rule that admits null requires none."""
     is_single = batch.tokens.lengths == 1
     group_rules = np.repeat(np.arange(len(batch)), batch.groups.lengths)
     is_required = is_single & (batch.states[group_rules] == ValueState.VALUE)

@@ -1,17 +1,17 @@
 """A tree of brokers that forward events along links, with covering decided link by link.
 
 A subscription is advertised on every link except the one that it came from, unless the routing
-table of the link finds it redundant. Events are forwarded on links that advertised regions which
-contain them, and clients are notified of exactly the events that their subscriptions match. With
-announcements, a subscription is advertised only on links behind which a publisher announced events
-that it may match.
+table of the link finds it redundant. An event is forwarded on a link if the neighbour advertised a
+region that contains it. Clients are notified of exactly the events that their subscriptions match.
+With announcements, a subscription is advertised only on links behind which a publisher announced
+events that it may match.
 
 Modules, in the order in which data passes through them:
 
-- `network`: a simulated tree of brokers, its clients, and all deliveries.
+- `network`: a simulated tree of brokers, with clients and a record of all deliveries.
 - `messages`: messages from clients to brokers, and between brokers.
 - `broker`: the handler of one broker.
-- `dynamic_index`: regions by id that are added and removed, with an index that is built on demand.
+- `dynamic_index`: regions by key that can be added and removed, with an index built on demand.
 - `link`: one link: the interests of the neighbour, and the routing table for it; regions or cells.
 - `paper_rules`: a broker with one table for all links, as published; it loses events.
 - `trial`: random runs of a network, compared with brute force.

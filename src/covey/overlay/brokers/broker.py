@@ -3,9 +3,9 @@
 A subscription is advertised on every link except the one that it came from, unless the routing
 table of the link finds it redundant. An event is forwarded on every link whose neighbour advertised
 a region that contains it. Clients are notified of exactly the events that their subscriptions
-match. Every broker applies updates in order, so the interests of a link always contain all live
-subscriptions behind it. A new link gets all events until its neighbour has advertised all of its
-subscriptions. (papers: mics)
+match. Every broker applies updates in order, so the regions that a neighbour advertised always
+contain all live subscriptions behind the link. All events are forwarded on a new link until the
+neighbour has advertised all of its subscriptions. (papers: mics)
 
 With announcements, publishers announce regions before they publish events in them. A subscription
 is advertised only on links behind which an announced region overlaps it.
@@ -44,7 +44,7 @@ __all__ = ["Broker", "MakeLink"]
 AnyLink = Link[Any, Any]
 MakeLink = Callable[[NodeName], AnyLink]
 """Function that returns a new link to a neighbour."""
-_CLIENTS = "clients"  # source of changes and events that come from clients instead of a link
+_CLIENTS = "clients"  # source of changes and events from clients; other sources are links
 
 
 class Broker:
@@ -70,7 +70,7 @@ class Broker:
         self._syncing_peers: set[NodeName] = set()
 
     def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
-        """Handle a message and return the messages to send, each after its receiver.
+        """Handle a message, and return the messages to send as pairs of receiver and message.
 
         Raises:
             InvalidArgumentError: an event was published that is in no announced region.
@@ -137,9 +137,9 @@ class Broker:
             yield peer, RoutingUpdateMessage(update)
 
     def _collect_known(self, excluded_peer: NodeName) -> Iterator[Any]:
-        """Yield all subscriptions except those from one link, as additions; one delta per source.
+        """Yield the subscriptions of all sources except one link, a change for each source.
 
-        A delta is a `RegionDelta` or a `CellUpdate`.
+        A change is a `RegionDelta` or a `CellUpdate` that only adds.
         """
         yield self.client_subscriptions.as_additions()
         for peer, link in self.links.items():
@@ -172,7 +172,7 @@ class Broker:
     def _connect(self, peer: NodeName) -> Iterator[tuple[NodeName, object]]:
         """Add a link, and yield all announcements and subscriptions for its neighbour.
 
-        The link gets all events until the neighbour has sent `InitialSyncDone`.
+        All events are forwarded on the link until the neighbour has sent `InitialSyncDone`.
         """
         link = self._make_link(peer)
         self._syncing_peers.add(peer)
@@ -190,7 +190,7 @@ class Broker:
         yield peer, InitialSyncDone()
 
     def _disconnect(self, peer: NodeName) -> Iterator[tuple[NodeName, object]]:
-        """Remove a link, and withdraw on other links the subscriptions that came from it."""
+        """Remove a link; withdraw on the other links what came from it."""
         link = self.links.pop(peer)
         self._syncing_peers.discard(peer)
         announced = self._announcements.pop(peer)
@@ -212,9 +212,11 @@ class Broker:
         regions: Regions,
         withdrawn_ids: Sequence[Hashable],
     ) -> Iterator[tuple[NodeName, object]]:
-        """Forward an announcement on all other links, and advertise subscriptions to its source.
+        """Forward an announcement on all links except its source, and update the source link.
 
-        Withdrawn ids are removed after the new ones were added.
+        On the source link, subscriptions that overlap a new announcement are advertised, and those
+        that overlap no announcement any more are withdrawn. An id that is both announced and
+        withdrawn is replaced.
         """
         if source not in self._announcements:
             return  # it was in flight when the link was removed
@@ -230,7 +232,7 @@ class Broker:
     def _readvertise(
         self, peer: NodeName, announcement_delta: RegionDelta
     ) -> Iterator[tuple[NodeName, RoutingUpdateMessage]]:
-        """Yield updates for a link whose announcements changed.
+        """Yield routing updates for a link behind which announcements have changed.
 
         Subscriptions that overlap a new announcement are advertised. Subscriptions that overlap a
         withdrawn announcement, and no other one, are withdrawn.
@@ -268,7 +270,7 @@ class Broker:
                 )
 
     def _restrict_to_announced(self, peer: NodeName, delta: Any) -> Any:
-        """Return the part of a change whose new regions overlap announcements behind a link."""
+        """Return a change without the added keys that overlap no announcement behind a link."""
         if not self.requires_announcements:
             return delta
         assert isinstance(delta, RegionDelta)
@@ -281,7 +283,7 @@ class Broker:
         )  # fmt: skip
 
     def _check_announced(self, events: Events) -> None:
-        """Raise InvalidArgumentError if an event is in no region that clients announced."""
+        """Raise InvalidArgumentError if an event is in no region announced at this broker."""
         missing = np.flatnonzero(~self._announcements[_CLIENTS].admits(events))
         if len(missing):
             raise InvalidArgumentError(

@@ -1,4 +1,4 @@
-"""Regions by key that are added and removed, with an index that is built on demand."""
+"""Regions by key that can be added and removed, with an index that is built on demand."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from covey.space import Events, Space
 __all__ = ["DynamicRegionIndex", "RegionDelta"]
 
 Numbers = NDArray[np.int64]
-_MAX_UNINDEXED = 64  # regions that are compared one by one instead of building an index
+_MAX_UNINDEXED = 64  # up to this number, regions are compared one by one, without an index
 
 
 @dataclass(frozen=True, slots=True)
 class RegionDelta:
-    """A change: keys that are added, and keys that are removed, with their regions.
+    """A change of a set of regions by key: added and removed keys, with their regions.
 
     Region r of `regions` belongs to key `ids[id_rows[r]]`; `id_rows` is ascending. A link applies
-    additions before removals. A key that is in both is replaced.
+    additions before removals. A key that is both added and removed is replaced.
     """
 
     ids: list[Hashable]
@@ -40,9 +40,9 @@ class RegionDelta:
 
 
 class DynamicRegionIndex:
-    """Regions by key, to be matched with events and compared with regions.
+    """Regions by key, which can be matched with events and compared with regions.
 
-    Cost: the first query after a change builds an index of all regions.
+    Cost: the first query after a change builds an index of all regions if there are more than 64.
     """
 
     def __init__(self, space: Space) -> None:
@@ -72,7 +72,7 @@ class DynamicRegionIndex:
 
         Args:
             ids: keys to add.
-            regions: their regions.
+            regions: regions of the added keys.
             id_rows: for each region the position of its key in `ids`, in any order.
             removed_ids: keys to remove; unknown keys are ignored.
         """
@@ -104,9 +104,10 @@ class DynamicRegionIndex:
         return RegionDelta([], no_regions, np.empty(0, np.int64), additions.ids, additions.regions)
 
     def match(self, events: Events) -> tuple[Numbers, list[Hashable]]:
-        """Return rows of events, and for each a key with a region that contains it.
+        """Return matching pairs, as the row of an event and the key of a region that contains it.
 
-        A pair of an event and a key occurs once, even if several regions of the key contain it.
+        A pair occurs once, even if several regions of the key contain the event. Pairs are sorted
+        by row.
         """
         keys, key_rows, index = self._ensure_index()
         region_pairs = index.match(events)
@@ -120,7 +121,7 @@ class DynamicRegionIndex:
         return pairs[:, 0], [keys[row] for row in pairs[:, 1]]
 
     def find_overlapping(self, regions: Regions) -> list[Hashable]:
-        """Return the keys with a region that overlaps one of the given regions."""
+        """Return the keys that have a region which overlaps one of the given regions."""
         keys, key_rows, index = self._ensure_index()
         pairs = index.find_overlapping(regions)
         return [keys[row] for row in np.unique(key_rows[pairs.stored_rows])]
@@ -140,7 +141,7 @@ class DynamicRegionIndex:
         return answer
 
     def _ensure_index(self) -> tuple[list[Hashable], Numbers, BruteForceIndex | SegmentIndex]:
-        """Return all keys, the position of the key of each region, and an index of the regions."""
+        """Return all keys, for each region the position of its key, and an index of the regions."""
         if self._cached_index is None:
             additions = self.as_additions()
             build = (

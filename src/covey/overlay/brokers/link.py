@@ -1,8 +1,9 @@
 """The state of one link at a broker: the interests of the neighbour, and its routing table.
 
-Covering is decided link by link. A subscription that came from a neighbour is not advertised to it,
-and must not make another one redundant there. So each link has a routing table of its own, with the
-subscriptions that came from clients and from other links.
+Interests are the regions or cells that the neighbour advertised. Covering is decided link by link:
+a subscription that came from a neighbour is not advertised to this neighbour, so it must not make
+other subscriptions redundant there. Therefore each link has its own routing table, with the
+subscriptions from clients and from all other links.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ RangeEnds = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Link(Protocol[DeltaT, UpdateT]):
-    """One link of a broker.
+    """Protocol of one link of a broker.
 
-    A delta is a change of subscriptions; an update is the message about it on a link. Their classes
-    depend on whether regions or cells are advertised.
+    A delta is a change of subscriptions; an update is the message about a change on a link. The
+    classes of both depend on whether regions or cells are advertised.
     """
 
     def advertise(self, delta: DeltaT) -> UpdateT:
-        """Apply a change from another source, and return the update for the neighbour.
+        """Apply a change from clients or another link, and return the update for the neighbour.
 
-        The update is empty, and so false, if nothing must be sent to the neighbour.
+        If nothing must be sent to the neighbour, the update is empty, and false as a Boolean.
         """
         ...
 
@@ -57,7 +58,7 @@ class Link(Protocol[DeltaT, UpdateT]):
         ...
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Return for each event whether the neighbour advertised a region that contains it."""
+        """Return for each event whether the neighbour's interests contain it."""
         ...
 
     @property
@@ -111,9 +112,9 @@ class RegionLink:
 
 
 def apply_delta(routing_table: RegionRoutingTable, delta: RegionDelta) -> RegionUpdate:
-    """Apply a change to a routing table, and return the whole change as one update.
+    """Apply a change to a routing table, and return the required updates as one update.
 
-    A key that is both removed and added is replaced by `add`, and is not cancelled.
+    A key that is both removed and added is replaced, and not cancelled.
     """
     addition = routing_table.add(delta.ids, delta.regions, delta.id_rows)
     added_ids = set(delta.ids)
@@ -124,14 +125,14 @@ def apply_delta(routing_table: RegionRoutingTable, delta: RegionDelta) -> Region
 class CellLink:
     """A link on which cells are advertised, as ranges of positions on Hilbert's curve.
 
-    All brokers share the grid. The broker of a client turns its regions into cells; other brokers
-    know only cells. The union of sets of cells takes the place of covering, subsumption and merging
-    of regions. (papers: mics)
+    All brokers share the grid. The broker of a client converts the client's regions to cells; other
+    brokers know only cells. Sets of cells are united, which replaces covering, subsumption and
+    merging of regions. (papers: mics)
 
     Args:
         grid: the grid of cells.
-        gap: largest gap between two ranges, in cells, that is filled when they are advertised.
-        max_ranges: largest number of ranges of a region.
+        gap: largest gap between two ranges, in cells, that is filled when ranges are advertised.
+        max_ranges: largest number of ranges for one region.
     """
 
     def __init__(self, grid: HilbertGrid, gap: int = 0, *, max_ranges: int = 256) -> None:
@@ -140,7 +141,7 @@ class CellLink:
         self._interests = RangeSet.empty()
 
     def advertise(self, delta: RegionDelta | CellUpdate) -> CellUpdate:
-        """Apply a change to the counts of ranges, and return the update for the neighbour."""
+        """Apply a change to the counts per cell, and return the update for the neighbour."""
         added, removed = self._delta_to_ranges(delta)
         advertised = self._counted_ranges.add(*added).ranges
         return CellUpdate.concat(
@@ -164,7 +165,7 @@ class CellLink:
         return CellUpdate(RangeSet.empty(), self._interests)
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Return for each event whether the neighbour advertised its cell."""
+        """Return for each event whether the neighbour advertised the event's cell."""
         return self._interests.contains(self._grid.find_positions(events))
 
     @property
@@ -173,7 +174,7 @@ class CellLink:
         return len(self._interests)
 
     def _delta_to_ranges(self, delta: RegionDelta | CellUpdate) -> tuple[RangeEnds, RangeEnds]:
-        """Return the first and last positions of added ranges, and those of removed ranges."""
+        """Return the first and last positions of the added ranges, and of the removed ranges."""
         if isinstance(delta, CellUpdate):
             added, removed = delta.advertised, delta.withdrawn
             return (added.first, added.last), (removed.first, removed.last)

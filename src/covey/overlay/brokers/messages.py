@@ -1,4 +1,4 @@
-"""Messages between brokers, from clients and the network to brokers, and to clients."""
+"""Messages of a broker network: to brokers from clients or other brokers, and to clients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Ids = tuple[Hashable, ...]
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """From clients: subscriptions. Region r belongs to `ids[subscription_rows[r]]`."""
+    """From clients: new subscriptions. Region r belongs to `ids[subscription_rows[r]]`."""
 
     ids: Ids
     regions: Regions
@@ -42,7 +42,7 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class Unsubscribe:
-    """From clients: cancellations."""
+    """From clients: cancellations of subscriptions."""
 
     ids: Ids
 
@@ -57,7 +57,7 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """From a publisher: regions of later events, one for each id, and announcements to withdraw."""
+    """From a publisher: new announcements, each a region of later events; and ids to withdraw."""
 
     ids: Ids
     regions: Regions
@@ -80,12 +80,12 @@ class Disconnect:
 
 @dataclass(frozen=True, slots=True)
 class RoutingUpdateMessage:
-    """Between brokers: regions or cells to advertise on this link, then those to withdraw."""
+    """Between brokers: regions or cells to add to the sender's interests, then those to remove."""
 
     update: RegionUpdate | CellUpdate
 
     def coalesce(self, later: Sequence[RoutingUpdateMessage]) -> RoutingUpdateMessage:
-        """Return one message that has the effect of this one and of later ones, in order."""
+        """Return one message with the same effect as this message and the later ones, in order."""
         updates: list[Any] = [message.update for message in (self, *later)]
         return RoutingUpdateMessage(type(updates[0]).concat(updates))
 
@@ -97,7 +97,7 @@ class InitialSyncDone:
 
 @dataclass(frozen=True, slots=True)
 class ForwardAnnouncement:
-    """Between brokers: announcements of publishers behind the sender, and withdrawn ones."""
+    """Between brokers: new and withdrawn announcements of publishers behind the sender."""
 
     ids: Ids
     regions: Regions

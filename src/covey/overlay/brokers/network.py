@@ -45,7 +45,7 @@ def cell_links(grid: HilbertGrid, gap: int = 0) -> MakeLink:
 
     Args:
         grid: the grid of cells, which all brokers share.
-        gap: largest gap between two ranges of cells, in cells, that is filled.
+        gap: largest gap between two ranges, in cells, that is filled when ranges are advertised.
     """
     return lambda _: CellLink(grid, gap)
 
@@ -59,7 +59,7 @@ class BrokerNetwork:
         requires_announcements: whether events must be announced before they are published.
         seed: seed of the simulator.
         faults: probabilities of faults; None for a network without faults.
-        coalesce: whether routing updates in flight are joined; not together with `faults`.
+        coalesce: whether routing updates in flight are joined; this excludes `faults`.
         broker_class: class of the brokers.
     """
 
@@ -94,7 +94,7 @@ class BrokerNetwork:
             broker_count: number of brokers.
             space: attributes of events and regions.
             make_link: function that makes links.
-            options: other arguments of the class.
+            options: further arguments of `BrokerNetwork`.
         """
         network = cls(space, make_link, **options)  # type: ignore[arg-type]
         for name in range(broker_count):
@@ -102,7 +102,7 @@ class BrokerNetwork:
         return network
 
     def join(self, peer: NodeName | None = None) -> NodeName:
-        """Add a broker, link it to the broker `peer` if given, and return its name."""
+        """Add a broker, linked to the broker `peer` if that is given; return the new name."""
         name = self._next_name
         self._next_name += 1
         self.simulator.add(name, self._make_broker())
@@ -115,7 +115,7 @@ class BrokerNetwork:
         """Add a link between two brokers.
 
         Raises:
-            InvalidArgumentError: a path between the brokers exists, so a link would make a cycle.
+            InvalidArgumentError: the brokers are connected already, so a link would make a cycle.
         """
         if peer in self._find_reachable(name):
             raise InvalidArgumentError(
@@ -127,7 +127,7 @@ class BrokerNetwork:
         self.simulator.inject(peer, Connect(name))
 
     def leave(self, name: NodeName) -> None:
-        """Remove a broker, and link all of its neighbours to the first one."""
+        """Remove a broker, and link its first neighbour to all of its other neighbours."""
         peers = self.peers.pop(name)
         for peer in peers:
             self.peers[peer].remove(name)
@@ -148,7 +148,7 @@ class BrokerNetwork:
         Args:
             name: the broker.
             ids: ids of the subscriptions.
-            regions: their regions.
+            regions: regions of the subscriptions.
             subscription_rows: for each region the position of its subscription in `ids`.
         """
         self.simulator.inject(name, Subscribe(tuple(ids), regions, subscription_rows))
@@ -181,7 +181,7 @@ class BrokerNetwork:
         return self.simulator.nodes  # type: ignore[return-value]
 
     def _find_reachable(self, name: NodeName) -> set[NodeName]:
-        """Return the broker and all brokers to which a path leads from it."""
+        """Return a broker, and all brokers that are connected with it by a path."""
         reachable, stack = {name}, [name]
         while stack:
             for peer in self.peers[stack.pop()]:
@@ -191,7 +191,7 @@ class BrokerNetwork:
         return reachable
 
     def _record_output(self, name: NodeName, message: object) -> None:
-        """Record the deliveries of a message to clients."""
+        """Record the deliveries in a message to clients; other messages are ignored."""
         if isinstance(message, Delivery):
             self.deliveries += zip(
                 message.event_numbers.tolist(), message.subscription_ids, strict=True

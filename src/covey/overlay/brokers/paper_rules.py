@@ -1,10 +1,10 @@
 """A broker with one routing table for all links, as published, to count the events that it loses.
 
-A stored region may make any other region redundant, even if it came from another link. If it came
-from a neighbour, the regions that it covers are not advertised to that neighbour, which therefore
-does not forward the events that they contain. (papers: projection)
+With one table, a region that came from a neighbour may make regions from other sources redundant.
+These are then not advertised to the neighbour, so it does not forward the events in them.
+(papers: projection)
 
-For comparison only; use `covey.overlay.brokers.broker`.
+For comparison only; otherwise use `covey.overlay.brokers.broker`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["PaperBroker"]
 
 
 class PaperBroker(Broker):
-    """One broker, with one routing table for all of its links."""
+    """Broker with one routing table for all of its links, which loses events."""
 
     def __init__(
         self, space: Space, make_link: MakeLink, *, requires_announcements: bool = False
@@ -39,7 +39,7 @@ class PaperBroker(Broker):
     def _advertise_to_links(
         self, source: NodeName, delta: Any
     ) -> Iterator[tuple[NodeName, RoutingUpdateMessage]]:
-        """Yield the routing updates for a change, for all links except the source of a region."""
+        """Yield routing updates for a change; no region is sent on the link that it came from."""
         self._sources += [source] * len(delta.regions)
         update = apply_delta(self._routing_table, delta)
         for peer in self.links:

@@ -32,14 +32,14 @@ _WEIGHTS = (12, 4, 30, 18, 30, 6)
 
 @dataclass(frozen=True, slots=True)
 class BrokerTrial:
-    """One random run. Equal trials are equal runs, message for message.
+    """One random run of a broker network. Equal trials make the same run, message for message.
 
     Args:
         seed: seed of all random choices. With an odd seed and without faults, routing updates in
             flight are joined.
         strategy: a routing strategy of `covey.routing`; with "hilbert", cells are advertised.
         requires_announcements: whether publishers announce regions before they publish.
-        uses_paper_rules: whether brokers are `PaperBroker`s; then no broker leaves.
+        uses_paper_rules: whether brokers are of the class `PaperBroker`; no broker leaves then.
         with_faults: whether packets are lost and duplicated, and brokers crash.
         steps: number of random actions.
 
@@ -55,7 +55,7 @@ class BrokerTrial:
     steps: int = 120
 
     def run(self) -> TrialOutcome:
-        """Carry out the run, and return the comparison with brute force.
+        """Carry out the run, and return the differences from brute force, as counts.
 
         Raises:
             InvalidArgumentError: the options cannot be combined.
@@ -112,7 +112,7 @@ class _BrokerRun:
             self.brokers.append(self.network.join(self.pick_member()))
 
     def leave(self) -> None:
-        """Remove a random broker, with its clients and all events that are in flight at it."""
+        """Remove a random broker with its clients; events in flight may be lost."""
         if len(self.brokers) > 2 and not self.trial.uses_paper_rules:
             name = self.pick_member()
             self.brokers.remove(name)
@@ -139,7 +139,7 @@ class _BrokerRun:
         self.network.subscribe(name, ids, parsed.regions, parsed.predicate_rows)
 
     def _draw_predicate(self) -> str:
-        """Return the predicate of one or two random boxes."""
+        """Return a predicate whose regions are one or two random boxes."""
         return " OR ".join(
             f"x BETWEEN {x} AND {x + w} AND y BETWEEN {y} AND {y + h}"
             for x, y, w, h in (
@@ -176,7 +176,7 @@ class _BrokerRun:
         self.network.publish(name, np.array([number]), event)
 
     def _announce(self, name: NodeName, x: int, y: int) -> None:
-        """Announce a box around an event, withdraw the broker's last one, and wait for arrival."""
+        """Announce a box around an event, withdraw the broker's last announcement, and drain."""
         last_announcement = self.last_announcements.get(name)
         text = f"x BETWEEN {x - 4} AND {x + 4} AND y >= {y - 4}"
         regions = parse(_SPACE, [text]).regions
@@ -201,7 +201,7 @@ class _BrokerRun:
         self.oracle.mark_settled(self.oracle.live_subscriptions)
 
     def _find_matches(self, event: int, ids: Iterable[Hashable]) -> set[Hashable]:
-        """Return the given subscriptions that match an event, by comparing every region."""
+        """Return which of the given subscriptions match an event, by comparing every region."""
         published_event = self.published_events[event]
         return {
             id_

@@ -1,9 +1,9 @@
 """Floods: messages to all zones that a box meets, with replies that confirm their arrival.
 
 A node that receives a flood for the first time forwards it to all neighbours whose zones meet the
-box, and replies to its sender when all of these have replied. A node that has seen the flood
-replies at once. So the node that started a flood knows when it has arrived everywhere. Replies
-carry a number of events, which is summed on the way back. (papers: can)
+box, and replies to its sender when all of these have replied. A node that has seen the flood before
+replies at once. So the node that started a flood learns when it has arrived everywhere. A reply
+contains a number of events, which nodes sum up on the way back. (papers: can)
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ __all__ = ["FloodTracker"]
 class _OpenFlood:
     """A forwarded flood to which not all neighbours have replied.
 
-    `sent_events` is the sum of what this node and the replies so far have reported.
+    `sent_events` is the number of events that the dropped replicas have sent: the replica of this
+    node, and those that replies have reported so far.
     """
 
     flood: Flood
@@ -31,7 +32,7 @@ class _OpenFlood:
 
 @dataclass(slots=True)
 class FloodTracker:
-    """The floods of one node: those that it has seen, and those whose replies are missing.
+    """The floods of one node: the ones that it has seen, and the ones that await replies.
 
     A flood is identified by the id of its subscription and its number.
     """
@@ -50,7 +51,7 @@ class FloodTracker:
         return True
 
     def expects(self, reply: FloodReply) -> bool:
-        """Return whether this node waits for a reply."""
+        """Return whether a reply is for a flood of this node that awaits replies."""
         return reply.token in self._open_floods
 
     def forward(
@@ -60,11 +61,12 @@ class FloodTracker:
 
         Args:
             flood: the flood.
-            neighbours: nodes to which it is forwarded.
-            sent_events: number of events that a removed replica of this node had sent.
+            neighbours: nodes to which the flood is forwarded.
+            sent_events: number of events that the replica which this node dropped had sent.
 
         Returns:
-            The messages to neighbours, and the answer to the flood if there are no neighbours.
+            The messages to neighbours; and the answer to the flood if there are no neighbours,
+            otherwise None.
         """
         self._last_token += 1
         forwarded = [
@@ -88,7 +90,7 @@ class FloodTracker:
         return forwarded, None
 
     def receive_reply(self, reply: FloodReply) -> tuple[Flood, FloodReply | FloodDone] | None:
-        """Count a reply; return the flood and its answer if it was the last one, else None."""
+        """Count a reply; if it is the last one, return the flood and its answer, otherwise None."""
         open_flood = self._open_floods[reply.token]
         open_flood.pending_replies -= 1
         open_flood.sent_events += reply.sent_events
@@ -99,7 +101,7 @@ class FloodTracker:
 
 
 def _make_reply(open_flood: _OpenFlood) -> FloodReply | FloodDone:
-    """Return the answer to a flood: a reply to its sender, or for its first node to the seat."""
+    """Return the answer to a flood: a reply to its sender, or from its first node to the seat."""
     flood = open_flood.flood
     if flood.reply_to is None:
         return FloodDone(

@@ -1,6 +1,6 @@
-"""Messages between nodes of a CAN, from clients and the network to nodes, and to clients.
+"""Messages of a CAN: to nodes from clients, the network or other nodes, and to clients.
 
-A message for a point is wrapped in a `RoutedMessage`, which neighbours forward to the owner of the
+A message for a point is wrapped in a `RoutedMessage`, which nodes forward to the owner of the
 point. All other messages are sent to a node by name. (papers: can)
 """
 
@@ -45,9 +45,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class CanSubscription:
-    """A subscription, with its box in the cube and the centre of the box, where its seat is.
+    """A subscription, with its box in the cube, and the point of its seat.
 
-    `row` is its row for the function that matches events. `owner_node` is the node of its client.
+    `centre` is the centre of the box, and the seat is at the owner of this point. `row` is the
+    subscription's row in the function that matches events. `owner_node` is the node of the client.
     """
 
     id: int
@@ -62,7 +63,7 @@ class CanSubscription:
 
 @dataclass(frozen=True, slots=True)
 class CanSubscribe:
-    """From a client: a subscription. Its id must never have been used before."""
+    """From a client: a new subscription, whose id must never have been used before."""
 
     subscription: CanSubscription
 
@@ -84,7 +85,7 @@ class CanPublish:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """From the network: join by getting half of the zone at a point, through the node `contact`."""
+    """From the network: join through the node `contact`, to get half of the zone at a point."""
 
     contact: NodeName
     point: Point
@@ -92,7 +93,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """From the network: leave. The node hands over its zones, and forwards later messages."""
+    """From the network: leave. The node hands over its zones, and then forwards messages."""
 
 
 # To the outside.
@@ -100,9 +101,9 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionAck:
-    """To a client: the subscription is settled, or with `is_live=False` its cancellation is done.
+    """To a client: its subscription is settled, or if not `is_live`, its cancellation is complete.
 
-    A settled subscription is notified of every event that is published later and that it matches.
+    A settled subscription is notified of every matching event that is published later.
     """
 
     id: int
@@ -111,7 +112,7 @@ class SubscriptionAck:
 
 @dataclass(frozen=True, slots=True)
 class CanDelivery:
-    """To a client: an event that its subscription matches."""
+    """To a client: an event that matches the client's subscription."""
 
     event_number: int
     subscription_id: int
@@ -130,14 +131,14 @@ class RoutedMessage:
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
-    """A new node requests half of a zone."""
+    """A request of a new node for half of the zone at the point of the routed message."""
 
     new_node: NodeName
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneClaim:
-    """The zones of a node; the claim with the largest epoch of a node is its newest."""
+    """The zones of a node; the claim with the largest epoch is the newest one of the node."""
 
     epoch: int
     zones: tuple[CanZone, ...]
@@ -145,7 +146,7 @@ class ZoneClaim:
 
 @dataclass(frozen=True, slots=True)
 class ZoneClaims:
-    """Claims of nodes, and nodes that left, whose zones these nodes took over."""
+    """Claims of nodes, and the nodes that left and whose zones were taken over."""
 
     claims: dict[NodeName, ZoneClaim]
     departed_nodes: frozenset[NodeName]
@@ -164,10 +165,11 @@ class ZoneHandoff:
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """A request to store a replica in every zone that a subscription's box meets, or to drop it.
+    """A request to all zones that a subscription's box meets: store a replica, or drop it.
 
-    `flood_number` counts the floods of the subscription. `home_node` had its seat when the flood
-    started. Replies go to `reply_to` with `token`; at the node that started it, `reply_to` is None.
+    `stores` is false if replicas are dropped. `flood_number` counts the floods of the subscription.
+    `home_node` had the subscription's seat when the flood started. A reply goes to `reply_to` and
+    repeats `token`. At the node that started the flood, `reply_to` is None.
     """
 
     subscription: CanSubscription
@@ -180,9 +182,10 @@ class Flood:
 
 @dataclass(frozen=True, slots=True)
 class FloodReply:
-    """A reply: the flood has arrived at the sender and all nodes to which it was forwarded.
+    """A reply: the flood has arrived at the sender, and at all nodes to which it was forwarded.
 
-    `sent_events` is the number of events that dropped replicas there had sent to the seat.
+    `sent_events` is the number of events that the replicas dropped at these nodes had sent to the
+    seat.
     """
 
     token: int
@@ -191,7 +194,10 @@ class FloodReply:
 
 @dataclass(frozen=True, slots=True)
 class FloodDone:
-    """To the seat of a subscription: its flood has arrived in all zones; fields as in `Flood`."""
+    """To the seat of a subscription: its flood has arrived in all zones that its box meets.
+
+    `flood_number` and `stores` are those of the flood; `sent_events` is the sum of all replies.
+    """
 
     id: int
     flood_number: int
@@ -199,12 +205,12 @@ class FloodDone:
     sent_events: int
 
 
-# Between nodes: seats. `id` is the subscription that a message is for, or that sends a request.
+# Between nodes: seats. `id` is the subscription to which a message goes, or whose request it is.
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptRequest:
-    """To the seat of a root: a request to adopt a subscription whose box lies within the root's."""
+    """To the seat of a root: a request to adopt a subscription whose box lies in the root's box."""
 
     subscription: CanSubscription
     root_id: int
@@ -213,7 +219,7 @@ class AdoptRequest:
 
 @dataclass(frozen=True, slots=True)
 class AdoptAccepted:
-    """To a subscription: the root has adopted it, and has replicas in all of its zones."""
+    """To a subscription: the root has adopted it, and all replicas of the root are stored."""
 
     id: int
     root_id: int
@@ -223,7 +229,7 @@ class AdoptAccepted:
 
 @dataclass(frozen=True, slots=True)
 class AdoptRefused:
-    """To a subscription: the root does not adopt it, because it is cancelled or not a root."""
+    """To a subscription: a refusal, because the requested root is cancelled or no longer a root."""
 
     id: int
     root_id: int
@@ -241,7 +247,7 @@ class MoveRequest:
 
 @dataclass(frozen=True, slots=True)
 class RootReplaced:
-    """To a dependant: its root became a dependant of a new root, which has adopted both."""
+    """To a dependant: its root became a dependant of a new root, which has adopted them both."""
 
     id: int
     root_id: int
@@ -287,7 +293,7 @@ class RoutedEvent:
 
 @dataclass(frozen=True, slots=True)
 class NotifyRoots:
-    """An event for the seats of roots, each with its id and its point."""
+    """An event for the seats of roots; each seat is given by the root's id and the seat's point."""
 
     event_number: int
     root_seats: tuple[tuple[int, Point], ...]
@@ -295,7 +301,7 @@ class NotifyRoots:
 
 @dataclass(frozen=True, slots=True)
 class NotifySubscriber:
-    """An event for the node of a client whose subscription it matches."""
+    """An event for the node of a client, because it matches a subscription of the client."""
 
     event_number: int
     subscription_id: int

@@ -1,9 +1,10 @@
-"""The view that a node has of the zones around it.
+"""A node's view of the zones around its own zones, as claims of other nodes.
 
 A claim has an epoch, and a newer claim of a node replaces an older one. A claim may be outdated,
-but the claims together always cover the surroundings of the node's own zones: a node that gives a
-zone away sends the claims of both owners to all neighbours in one message, and forwards messages
-that still arrive for the zone. So a message that is sent by an outdated claim arrives by a detour.
+but all claims together always cover the surroundings of the node's own zones: a node that gives a
+zone away sends the claims of both owners to all neighbours in one message. It also forwards
+messages that still arrive for the zone. So a message that is sent because of an outdated claim
+arrives by a detour.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["NeighbourView", "touches_any"]
 
 @dataclass(slots=True)
 class NeighbourView:
-    """The newest known claim of each node, and those of neighbours."""
+    """The newest known claim of each node, and the claims of nodes that are neighbours."""
 
     known_claims: dict[NodeName, ZoneClaim] = field(default_factory=dict)
     neighbour_claims: dict[NodeName, ZoneClaim] = field(default_factory=dict)
@@ -50,7 +51,10 @@ class NeighbourView:
         ]
 
     def merge_claims(self, other_claims: dict[NodeName, ZoneClaim]) -> None:
-        """Store claims of another node's view that are newer; neighbours are not recomputed."""
+        """Store those claims from another node's view that are newer.
+
+        Call `recompute_neighbours` afterwards.
+        """
         for name, claim in other_claims.items():
             if name not in self.known_claims or self.known_claims[name].epoch < claim.epoch:
                 self.known_claims[name] = claim
@@ -73,9 +77,9 @@ class NeighbourView:
             self.neighbour_claims.pop(name, None)
 
     def _remove_departed(self, name: NodeName, claims: ZoneClaims) -> None:
-        """Remove the zones of a node that left, if the new claims contain all of them.
+        """Remove the zones of a node that left, if the given claims contain all of these zones.
 
-        Otherwise its claim remains, because the node forwards messages.
+        Otherwise the claim of the node remains, because the node forwards messages.
         """
         claimed_zones = [zone for claim in claims.claims.values() for zone in claim.zones]
         if name in self.known_claims and all(

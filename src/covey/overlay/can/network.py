@@ -1,4 +1,4 @@
-"""A simulated CAN with clients at its nodes, and a record of all deliveries."""
+"""A simulated CAN, with clients at its nodes and a record of all deliveries."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class BallWorkload:
-    """The balls of subscriptions and the points of events of a simulated CAN, in [0, 1]^d.
+    """The balls of subscriptions and the points of events of a simulated CAN.
 
-    `centres` and `radii` have one row per ball, `events` one row per event.
+    Centres and events are points of [0, 1]^d. `centres` and `radii` have a row for each ball,
+    `events` has a row for each event.
     """
 
     centres: Floats
@@ -46,14 +47,14 @@ class BallWorkload:
     def build_random(
         cls, ball_count: int, event_count: int, dimensions: int, max_radius: float, seed: int
     ) -> BallWorkload:
-        """Return balls and events with uniformly distributed coordinates and radii.
+        """Return random balls and events; coordinates and radii are uniformly distributed.
 
         Args:
             ball_count: number of balls.
             event_count: number of events.
-            dimensions: number of coordinates.
-            max_radius: largest radius.
-            seed: seed of the generator.
+            dimensions: number of coordinates of centres and events, d.
+            max_radius: upper end of the distribution of radii.
+            seed: seed of the random numbers.
         """
         random_ = np.random.default_rng(seed)
         radii = random_.random(ball_count) * max_radius
@@ -80,8 +81,8 @@ class CanNetwork:
     Args:
         workload: balls of subscriptions, and events.
         projection: the map of balls and events into the cube.
-        smart: SMART replication if true, else PURE.
-        make_seats: function that builds the seats of a node, such as `Seats`.
+        smart: whether replication is SMART; otherwise it is PURE.
+        make_seats: function that builds the seats of a node, such as the class `Seats`.
         seed: seed of the simulator.
         faults: probabilities of faults; None for a network without faults.
     """
@@ -123,7 +124,7 @@ class CanNetwork:
     ) -> CanNetwork:
         """Return a network with one node per zone, in which all neighbours know each other.
 
-        This method is for large networks, in which joins one by one would take long.
+        Use it for large networks, because joins one after another would take long.
         """
         network = cls(workload, projection, smart=smart, seed=seed)
         network.nodes[0].zones = (zones[0],)
@@ -143,7 +144,12 @@ class CanNetwork:
         return tuple(self._event_points[event_number])
 
     def join(self, contact: NodeName, random_: random.Random) -> NodeName:
-        """Add a node through the node `contact`, in the zone of a random point; return its name."""
+        """Add a node, which receives half of the zone at a random point; return its name.
+
+        Args:
+            contact: node to which the new node sends its request.
+            random_: source of the point's coordinates.
+        """
         name = self._add_node([])
         point = tuple(random_.random() for _ in range(self._dimensions))
         self.simulator.inject(name, Join(contact, point))
@@ -159,7 +165,7 @@ class CanNetwork:
 
         Args:
             name: the node.
-            id_: row of the ball, which is the id of the subscription; each may be used once.
+            id_: row of the ball, which is the id of the subscription; use each id only once.
         """
         box = (tuple(self._box_lows[id_]), tuple(self._box_highs[id_]))
         subscription = CanSubscription(id_, id_, box, tuple(self._box_centres[id_]), name)
@@ -187,7 +193,7 @@ class CanNetwork:
         return name
 
     def _make_node(self, name: NodeName, zones: list[CanZone]) -> CanNode:
-        """Return a node with the workload and the rules of this network."""
+        """Return a node that uses the workload and the rules of this network."""
         return CanNode(
             name,
             self.workload.match_rows,

@@ -1,12 +1,13 @@
 """The handler of a node of a CAN: zones, neighbours, routing, joins and leaves.
 
-A joining node receives half of a zone with the state that belongs to it in one message, a
-`ZoneHandoff`. In the same way, a neighbour takes over all zones of a node that leaves. Ownership
-changes with the message, and the old owner forwards later messages. A node without a zone stores
-messages until it has one. Only one node may leave at a time; any number may join.
+A joining node receives one message, a `ZoneHandoff`, with half of a zone and the state that belongs
+to it. In the same way, a neighbour takes over all zones of a node that leaves. When the old owner
+sends this message, it stops being the owner, and forwards messages that arrive later. A node
+without a zone stores messages until it has one. Only one node may leave at a time; any number of
+nodes may join.
 
 The protocols of subscriptions and events are in `covey.overlay.can.seats` and
-`covey.overlay.can.floods`; this module carries out their actions. (papers: can)
+`covey.overlay.can.floods`; this module carries out the actions that they require. (papers: can)
 """
 
 from __future__ import annotations
@@ -48,14 +49,15 @@ from covey.overlay.simulator import OUTSIDE, NodeName, OutgoingMessages
 __all__ = ["CanNode", "MatchRows"]
 
 MatchRows = Callable[[int, Sequence[int]], Sequence[bool]]
-"""Function that returns for each subscription, by its row, whether it matches an event."""
+"""Function that takes an event number and rows of subscriptions, and returns which ones match."""
 
 
 @dataclass(frozen=True, slots=True)
 class _HandoffState:
     """The state that belongs to zones which change their owner.
 
-    The fields after `seen_floods` are empty or partial unless the old owner leaves.
+    If the old owner does not leave, `forwarding_pointers`, `clients` and `inherited_nodes` are
+    empty.
     """
 
     replicas: list[Replica]
@@ -69,9 +71,16 @@ class _HandoffState:
 
 
 class CanNode:
-    """The message handler of one node. The first node owns the whole cube; others receive `Join`.
+    """The message handler of one node of a CAN.
 
-    `make_seats` builds the seats of the node, and so decides by which rules roots are chosen.
+    Args:
+        name: name of the node.
+        match_rows: function that returns which subscriptions match an event.
+        zones: zones of the node. The first node of a network has the whole cube; other nodes have
+            none until they have joined.
+        smart: whether replication is SMART; otherwise it is PURE.
+        make_seats: function that builds the seats of the node, whose rules decide which
+            subscriptions are roots.
     """
 
     def __init__(
@@ -100,7 +109,7 @@ class CanNode:
         self._local_queue: deque[tuple[Point, object]] = deque()
 
     def receive(self, sender: NodeName, message: object) -> OutgoingMessages:
-        """Handle a message and return the messages to send, each after its receiver."""
+        """Handle a message, and return the messages to send as pairs of receiver and message."""
         self._handle_message(sender, message)
         while self._local_queue:
             self._handle_at_point(*self._local_queue.popleft())
@@ -112,9 +121,9 @@ class CanNode:
         return any(zone.contains(point) for zone in self.zones)
 
     def _handle_message(self, sender: NodeName, message: object) -> None:
-        """Forward a message if the node left, store it if the node has no zone yet, or handle it.
+        """Handle a message; a node that left forwards it, and a node without a zone stores it.
 
-        A node without a zone handles `Join` and `ZoneHandoff` only.
+        A node without a zone handles only `Join` and `ZoneHandoff`.
         """
         if self.successor is not None:
             self._forward_after_leave(sender, message)
@@ -161,17 +170,17 @@ class CanNode:
     # Routing.
 
     def _route(self, point: Point, body: Any) -> None:
-        """Send a message one step towards the owner of a point; at the owner, queue it."""
+        """Send a message one step towards the owner of a point; the owner queues it for itself."""
         if self.owns(point):
             self._local_queue.append((point, body))
         else:
             self._send(self._find_next_hop(point), RoutedMessage(point, body))
 
     def _find_next_hop(self, point: Point) -> NodeName:
-        """Return the node with the zone nearest to a point: a neighbour, or a new owner.
+        """Return the neighbour or new owner whose zone is nearest to a point.
 
-        New owners of zones that this node gave away are included, because the sender may have sent
-        the message here by an outdated claim.
+        New owners have zones that this node gave away. They are included, because the sender of a
+        message may not know of the new owner yet.
         """
         new_owners = [(zone.distance_to(point), name) for zone, name in self._forwarding_pointers]
         neighbours = [
@@ -181,7 +190,7 @@ class CanNode:
         return min([*new_owners, *neighbours], key=itemgetter(0))[1]
 
     def _handle_at_point(self, point: Point, body: Any) -> None:
-        """Handle a message for a point, or route it if the point changed its owner meanwhile."""
+        """Handle a message for a point, or route it if the point has another owner by now."""
         if not self.owns(point):
             self._route(point, body)
             return
@@ -196,7 +205,7 @@ class CanNode:
                 self._perform_actions(self.seats.receive(point, body))
 
     def _perform_actions(self, actions: Iterable[SeatAction]) -> None:
-        """Carry out the actions of seats."""
+        """Carry out the actions that seats require."""
         for action in actions:
             match action:
                 case RoutedMessage():
@@ -229,7 +238,7 @@ class CanNode:
     # Floods.
 
     def _handle_flood(self, flood: Flood) -> None:
-        """Store or drop a replica and forward the flood; reply at once if it was seen already."""
+        """Store or drop a replica, and forward the flood; reply at once if it was seen before."""
         if not self.flood_tracker.try_register(flood):
             self._send_or_dispatch(flood.reply_to, FloodReply(flood.token, 0))
             return
@@ -245,7 +254,7 @@ class CanNode:
             self._send_flood_answer(flood, answer)
 
     def _find_flood_targets(self, flood: Flood) -> list[NodeName]:
-        """Return the neighbours and the new owners of zones that a flood must reach."""
+        """Return the neighbours, and new owners, whose zones meet the box of a flood."""
         box, known = flood.subscription.box, self.neighbour_view.neighbour_claims
         others = [name for name, claim in known.items() if meets_any(claim.zones, box)]
         others += [name for zone, name in self._forwarding_pointers if zone.meets(box)]
@@ -257,7 +266,7 @@ class CanNode:
             self._send_flood_answer(*done)
 
     def _send_flood_answer(self, flood: Flood, answer: FloodReply | FloodDone) -> None:
-        """Send a reply to the sender of a flood, or the end of the flood to the seat."""
+        """Send a reply to the sender of a flood, or report the end of the flood to the seat."""
         if isinstance(answer, FloodDone):
             self._route(flood.subscription.centre, answer)
         else:
@@ -266,7 +275,7 @@ class CanNode:
     # Events.
 
     def _handle_event(self, event: RoutedEvent) -> None:
-        """Notify clients of an event (PURE), or send it to the seats of roots (SMART)."""
+        """Handle an event at its point: notify clients (PURE), or the seats of roots (SMART)."""
         replicas = list(self.replicas.find_at(event.point))
         if not self.smart:
             subscriptions = [replica.subscription for replica in replicas]
@@ -281,7 +290,7 @@ class CanNode:
             self._send_or_dispatch(home, NotifyRoots(event.event_number, tuple(seats)))
 
     def _notify_roots(self, message: NotifyRoots) -> None:
-        """Match an event at each seat of the message; seats with another owner are routed."""
+        """Match an event at the seats of a message; for seats of other owners, route the event."""
         for id_, centre in message.root_seats:
             if self.owns(centre):
                 members, actions = self.seats.visit(id_)
@@ -291,7 +300,7 @@ class CanNode:
                 self._route(centre, NotifyRoots(message.event_number, ((id_, centre),)))
 
     def _notify_matching(self, event_number: int, candidates: Sequence[CanSubscription]) -> None:
-        """Notify the clients of the candidates that match an event exactly."""
+        """Notify the clients of those candidates that match an event, by an exact comparison."""
         if not candidates:
             return
         matches = self._match_rows(event_number, [candidate.row for candidate in candidates])
@@ -301,7 +310,7 @@ class CanNode:
                 self._send_or_dispatch(candidate.owner_node, message)
 
     def _deliver_to_client(self, message: NotifySubscriber) -> None:
-        """Deliver an event to the client, unless it has cancelled the subscription."""
+        """Deliver an event to the client, unless the client has cancelled the subscription."""
         if message.subscription_id in self.clients:
             self._send(OUTSIDE, CanDelivery(message.event_number, message.subscription_id))
 
@@ -309,7 +318,7 @@ class CanNode:
 
     @property
     def claim(self) -> ZoneClaim:
-        """The zones of the node, with its epoch."""
+        """The present zones and the epoch of this node, as a claim."""
         return ZoneClaim(self.epoch, self.zones)
 
     def _split_zone(self, point: Point, new_node: NodeName) -> None:
@@ -339,7 +348,7 @@ class CanNode:
             self._send(name, claims)
 
     def _hand_over_all(self) -> None:
-        """Hand over all zones and state to the neighbour with the lowest takeover cost."""
+        """Hand over all zones and state to the neighbour with the lowest `_takeover_cost`."""
         if not self.neighbour_view.neighbour_claims:
             raise TypeError(f"node {self.name!r} cannot leave: it is the last node of the network")
         self.successor = min(self.neighbour_view.neighbour_claims, key=self._takeover_cost)
@@ -360,12 +369,12 @@ class CanNode:
         self.zones, self.replicas, self.clients = (), Replicas(), {}
 
     def _takeover_cost(self, name: NodeName) -> tuple[int, float]:
-        """Return the number of zones that a neighbour would have, and its present volume."""
+        """Return how many zones a neighbour would own, and for ties the volume that it owns now."""
         zones = self.neighbour_view.neighbour_claims[name].zones
         return len(merge_zones([*self.zones, *zones])), sum(zone.volume for zone in zones)
 
     def _accept_handoff(self, sender: NodeName, handoff: ZoneHandoff) -> None:
-        """Take over zones with their state: the first zone of this node, or a leaving node's."""
+        """Take over zones with their state: a first zone, or the zones of a leaving node."""
         state: _HandoffState = handoff.state
         is_first = not self.zones
         self.flood_tracker.seen_floods = (
@@ -400,12 +409,12 @@ class CanNode:
         return ZoneClaims({self.name: self.claim}, frozenset(self._inherited_nodes))
 
     def _handle_claims(self, claims: ZoneClaims) -> None:
-        """Store newer claims, and send own claims to new neighbours.
+        """Store newer claims, and send the claim of this node to new neighbours.
 
-        Newer claims are forwarded to the new owners of zones that this node gave away, if they
-        touch these zones.
+        If claims are newer and touch zones that this node gave away, they are forwarded to the new
+        owners.
         """
-        # Claims of this node and of those that it replaced are older at other nodes.
+        # Other nodes may only have outdated claims of this node and of the nodes that it replaced.
         own_names = {self.name, *self._inherited_nodes}
         claims = ZoneClaims(
             {n: c for n, c in claims.claims.items() if n not in own_names}, claims.departed_nodes
@@ -423,7 +432,7 @@ class CanNode:
                     self._send(name, claims)
 
     def _forward_after_leave(self, sender: NodeName, message: object) -> None:
-        """Handle a message at a node that left: count replies to its floods, forward the others."""
+        """Handle a message at a node that left: count replies to its floods, forward the rest."""
         if isinstance(message, FloodReply) and self.flood_tracker.expects(message):
             if (done := self.flood_tracker.receive_reply(message)) is not None:
                 flood, answer = done
@@ -438,7 +447,7 @@ class CanNode:
 def keep_newest_pointers(
     own_zones: Iterable[CanZone], pointers: Iterable[tuple[CanZone, NodeName]]
 ) -> list[tuple[CanZone, NodeName]]:
-    """Return disjoint pointers to new owners: for each point the newest one, outside own zones.
+    """Return disjoint pointers to new owners: for each point outside own zones the newest one.
 
     Args:
         own_zones: zones of this node.

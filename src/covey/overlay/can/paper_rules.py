@@ -1,12 +1,13 @@
 """The rules of SMART as published, to count the events that they lose.
 
 A cancelled root drops its replicas at once. A dependant of the root stays where it is if the box of
-another subscription at this node contains its own box, even if that one is a dependant itself; all
-other dependants subscribe again. Events are lost if two equal dependants rely on each other, if a
-dependant relies on one that moves away, and while dependants subscribe again. An event at a seat is
-compared with all subscriptions of the node. (papers: can)
+another subscription at this node contains the box of the dependant. The other subscription may be a
+dependant itself. All remaining dependants subscribe again. Events are lost if two dependants with
+equal boxes rely on each other, if a dependant relies on another one that moves away, and while
+dependants subscribe again. An event at a seat is compared with all subscriptions of the node.
+(papers: can)
 
-For comparison only; use `covey.overlay.can.seats`.
+For comparison only; otherwise use `covey.overlay.can.seats`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["PaperSmartSeats"]
 
 
 class PaperSmartSeats(Seats):
-    """The seats of one node, with the published rules."""
+    """The seats of one node, which follow the published rules and lose events."""
 
     def __init__(self, find_root: FindRoot | None) -> None:
         super().__init__(find_root)
@@ -57,7 +58,7 @@ class PaperSmartSeats(Seats):
         return [*self._drop_replicas(seat), *requests]
 
     def _is_excused(self, subscription: CanSubscription, cancelled_root: CanSubscription) -> bool:
-        """Return whether a dependant may stay, because another box of this node contains it."""
+        """Return whether a dependant stays: another subscription of this node contains its box."""
         return any(
             other.id not in (subscription.id, cancelled_root.id)
             and box_contains(other.box, subscription.box)
@@ -65,15 +66,15 @@ class PaperSmartSeats(Seats):
         )
 
     def _on_move_done(self, seat: Seat | None, id_: int) -> Iterable[SeatAction]:
-        """Do nothing: a root does not wait for its dependants."""
+        """Do nothing, because a root does not wait for its dependants."""
         return []
 
     def _finish_if_flushed(self, seat: Seat) -> Iterable[SeatAction]:
-        """Finish a seat without waiting for events that its replicas sent."""
+        """Finish a seat without waiting for the events that its replicas have sent."""
         seat.arrived_events = seat.expected_events or 0
         return super()._finish_if_flushed(seat)
 
     def _on_release_request(self, message: ReleaseRequest) -> Iterable[SeatAction]:
-        """Remove a cancelled dependant, also if it had stayed without its root."""
+        """Remove a cancelled dependant, even if it had stayed without its root."""
         self._excused_dependants.pop(message.id, None)
         return super()._on_release_request(message)

@@ -1,9 +1,9 @@
 """The projection of balls and events into the unit cube of a CAN.
 
 Usually, the cube has fewer dimensions than the events. Directions are those of the paper, with
-entries ±√(1/d). The box of a ball in the cube contains the points of all events in the ball: it is
-widened by the largest rounding error, and boxes and points are scaled by the same formula, which
-preserves the order of numbers. (papers: can)
+entries ±√(1/d). The box of a ball contains the points of all events in the ball. To ensure this in
+spite of rounding, the box is widened by the largest rounding error, and boxes and points are scaled
+by the same monotonic formula. (papers: can)
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class CubeProjection:
-    """The map from [0, 1]^d to the cube [0, 1]^k: k directions, and the scale of each.
+    """The projection from [0, 1]^d to the cube [0, 1]^k, on k directions.
 
-    `max_radius` is the expected largest radius. Balls and events that project outside the cube are
-    moved to its boundary. No match is lost by that, but the zones there get more work.
+    `max_radius` is the expected largest radius, for which boxes just fit into the cube. Coordinates
+    outside the cube are moved to its boundary. No match is lost by this, but the zones at the
+    boundary get more work.
 
     >>> cube = CubeProjection.build_random(2, 8, max_radius=0.5, seed=1)
     >>> low, high = cube.project_balls(np.full((1, 8), 0.5), np.array([0.1]))
@@ -60,16 +61,16 @@ class CubeProjection:
         return cls(Directions(signs.matrix * math.sqrt(1 / event_dimensions)), max_radius)
 
     def project_balls(self, centres: Floats, radii: Floats) -> tuple[Floats, Floats]:
-        """Return the lower and the upper corners of the boxes of balls, one row each."""
+        """Return the lower and the upper corners of the boxes of balls, one row per ball."""
         low, high = self.directions.project_outer_balls(centres, radii)
         return self._scale_to_cube(low), self._scale_to_cube(high)
 
     def project_points(self, points: Floats) -> Floats:
-        """Return the points of events, or the points of the seats for centres of balls."""
+        """Return points projected into the cube: events, or centres of balls for their seats."""
         return self._scale_to_cube(self.directions.project_balls(points, np.zeros(len(points)))[0])
 
     def _scale_to_cube(self, values: Floats) -> Floats:
-        """Return projections on the directions, one per column, as coordinates of the cube."""
+        """Scale projections on the directions, one per column, to coordinates of the cube."""
         matrix = self.directions.matrix
         first = -self.max_radius + np.minimum(0, matrix).sum(axis=1)
         last = self.max_radius + np.maximum(0, matrix).sum(axis=1)

@@ -1,4 +1,4 @@
-"""The replicas of roots at one node."""
+"""The replicas of roots at one node, in all zones of the node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Replica", "Replicas"]
 
 @dataclass(slots=True)
 class Replica:
-    """A replica of a root, for the zones of one node that the root's box meets.
+    """A replica of a root at one node, for all zones of the node that the root's box meets.
 
     `home_node` had the seat of the root when the replica was stored. `sent_events` counts the
     events that were sent to the seat because of this replica.
@@ -37,7 +37,7 @@ class Replicas:
         return len(self.by_id)
 
     def store(self, subscription: CanSubscription, home_node: NodeName) -> None:
-        """Store a replica of a root, unless the node has one."""
+        """Store a replica of a root, unless the node has a replica of it already."""
         self.by_id.setdefault(subscription.id, Replica(subscription, home_node))
 
     def drop(self, id_: int) -> int:
@@ -55,11 +55,11 @@ class Replicas:
     def find_covering(
         self, subscription: CanSubscription, avoided_ids: set[int]
     ) -> CanSubscription | None:
-        """Return a root whose box contains that of a subscription, or None.
+        """Return a root whose box contains the box of a subscription, or None if there is none.
 
         Args:
             subscription: the subscription, which is not returned itself.
-            avoided_ids: roots that are not returned.
+            avoided_ids: ids of roots that must not be returned.
         """
         for id_, replica in self.by_id.items():
             if (
@@ -73,14 +73,14 @@ class Replicas:
     def split_off(
         self, kept_zones: Iterable[CanZone], given_zones: Iterable[CanZone]
     ) -> list[Replica]:
-        """Return the replicas for zones given away; drop those that this node no longer needs.
+        """Return replicas for zones that are given away; drop those that this node needs no more.
 
-        If both nodes need a replica, its count of sent events remains at this node, and the copy
-        starts with 0. So each event is counted once.
+        If both nodes need a replica, this node keeps the count of sent events, and the returned
+        copy starts with 0. So each event is counted once.
 
         Args:
             kept_zones: zones that the node keeps.
-            given_zones: zones that it gives away.
+            given_zones: zones that the node gives away.
         """
         kept_zones, given_zones, copies = list(kept_zones), list(given_zones), []
         for id_, replica in list(self.by_id.items()):

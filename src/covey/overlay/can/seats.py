@@ -1,15 +1,17 @@
-"""Seats: the states of subscriptions of a CAN, and the protocol by which they change.
+"""Seats: the states of subscriptions of a CAN, and the protocol by which these states change.
 
-The seat of a subscription is at the owner of the centre of its box. The subscription is a *root*,
-with a replica in every zone that its box meets, or with SMART a *dependant*: then it is stored only
-at the seat of a root whose box contains its own. An event is sent to the seats of all roots whose
-replicas contain its point. The seat of a subscription makes all of its changes, one after another.
+The seat of a subscription is at the node that owns the centre of its box. The subscription is
+either a *root*, with a replica in every zone that its box meets; or, with SMART, a *dependant*,
+which is stored only at the seat of a root whose box contains its box. An event is sent to the seats
+of all roots whose boxes contain its point. The seat makes all changes of its subscription, one
+after another.
 
 Every replica is stored before it is needed, and dropped only when it is no longer needed. A
 cancelled root retains its dependants until each of them has another root or is a root itself. Then
-its replicas are dropped, and it waits until all events that they sent have arrived; these events
-are counted. So an acknowledged subscription misses no event, even while others change. The rules of
-the paper drop replicas first: see `covey.overlay.can.paper_rules`. (papers: can)
+the replicas of the root are dropped. They count the events that they have sent, and the root waits
+until all of these have arrived. So an acknowledged subscription misses no event, even while other
+subscriptions change. The rules of the paper drop replicas first: see
+`covey.overlay.can.paper_rules`. (papers: can)
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ __all__ = [
 ]
 
 FindRoot = Callable[[CanSubscription, set[int]], CanSubscription | None]
-"""Function that returns a root whose box contains that of a subscription, or None.
+"""Function that returns a root whose box contains the box of a subscription, or None.
 
-The second argument is the set of ids that it must not return.
+The arguments are the subscription, and the ids of roots that must not be returned.
 """
 
 
@@ -77,10 +79,10 @@ SeatAction = RoutedMessage | StartFlood | SendToOwner
 
 
 class SeatPhase(Enum):
-    """The phase of a seat. `ROOT` and `DEPENDANT` are stable; the others wait for replies."""
+    """The phase of a seat; `ROOT` and `DEPENDANT` are stable, other phases await replies."""
 
     STORING = auto()  # a root whose replicas are being stored
-    AWAITING_ROOT = auto()  # a root received an AdoptRequest and has not replied
+    AWAITING_ROOT = auto()  # an AdoptRequest was sent to a root, which has not replied
     ROOT = auto()
     DEPENDANT = auto()
     DEMOTING = auto()  # a former root under a new root; its replicas are being dropped
@@ -98,7 +100,7 @@ class Seat:
     is_subscribed: bool = True
     is_acknowledged: bool = False
     root_id: int | None = None  # DEPENDANT: its root. AWAITING_ROOT: the root that was requested.
-    root_point: Point = ()  # the seat of that root
+    root_point: Point = ()  # the point of that root's seat
     dependants: dict[int, CanSubscription] = field(default_factory=dict)
     # STORING: subscriptions that wait for this root, each with the attempt of its request
     pending_adoptions: list[tuple[CanSubscription, int]] = field(default_factory=list)
@@ -134,11 +136,11 @@ class Seats:
     def __init__(self, find_root: FindRoot | None) -> None:
         self.seats: dict[int, Seat] = {}
         self.early_cancellations: dict[int, Point] = {}
-        """Subscriptions whose cancellation arrived before them, with the points of their seats."""
+        """Ids of subscriptions whose cancellation arrived first, with the points of their seats."""
         self._find_root = find_root
 
     def receive(self, point: Point, message: object) -> Iterable[SeatAction]:
-        """Handle a message for a point of this node, and return the actions that follow."""
+        """Handle a message for a point of this node, and return the actions that it requires."""
         match message:
             case CanSubscribe():
                 return self._on_subscribe(message.subscription)
@@ -164,7 +166,7 @@ class Seats:
         """Count an event that a replica sent to the seat of its root.
 
         Returns:
-            The subscriptions that the event may match, and the actions that follow.
+            The subscriptions that the event may match, and the actions that are required.
         """
         seat = self.seats[id_]
         seat.arrived_events += 1
@@ -216,7 +218,7 @@ class Seats:
         return StartFlood(seat.subscription, seat.flood_number, stores)
 
     def _on_adopt_request(self, message: AdoptRequest) -> Iterable[SeatAction]:
-        """Adopt a subscription, now or once the replicas are stored, or refuse."""
+        """Adopt a subscription, at once or when the replicas are stored; or refuse to adopt it."""
         seat, subscription = self.seats.get(message.root_id), message.subscription
         if (
             seat is None
@@ -234,7 +236,7 @@ class Seats:
         return self._accept_adoptions(seat) if seat.phase is SeatPhase.ROOT else []
 
     def _accept_adoptions(self, seat: Seat) -> list[SeatAction]:
-        """Return acceptances for all subscriptions that wait for this root."""
+        """Return the messages that accept all subscriptions which wait for this root."""
         pending, seat.pending_adoptions = seat.pending_adoptions, []
         root_point, root_id = seat.subscription.centre, seat.subscription.id
         return [
@@ -265,7 +267,7 @@ class Seats:
         return self._complete_placement(seat)
 
     def _on_flood_done(self, seat: Seat, message: FloodDone) -> Iterable[SeatAction]:
-        """Become a root if replicas were stored; wait for their events if they were dropped."""
+        """Become a root if replicas were stored; if they were dropped, wait for their events."""
         if message.stores:
             seat.phase = SeatPhase.ROOT
             return self._complete_placement(seat)
@@ -273,7 +275,11 @@ class Seats:
         return self._finish_if_flushed(seat)
 
     def _complete_placement(self, seat: Seat) -> list[SeatAction]:
-        """Acknowledge a new root or dependant, release its previous roots, and continue."""
+        """Finish the placement of a root or dependant.
+
+        Acknowledge it if that was not done before, release its previous roots, and carry out the
+        changes that waited.
+        """
         actions: list[SeatAction] = []
         if not seat.is_acknowledged:
             seat.is_acknowledged = True
@@ -293,8 +299,9 @@ class Seats:
     def _continue_pending(self, seat: Seat) -> Iterable[SeatAction]:
         """Carry out the changes that waited until a seat became a root or a dependant.
 
-        A dependant handles a held message about its root, else its own cancellation. A root handles
-        its own cancellation, else it adopts the roots within its box.
+        A dependant handles a held message about its root; if there is none, its own cancellation. A
+        root handles its own cancellation; if it is not cancelled, it adopts the roots within its
+        box.
         """
         if seat.phase is SeatPhase.DEPENDANT:
             assert seat.root_id is not None
@@ -303,7 +310,7 @@ class Seats:
             return [] if seat.is_subscribed else self._release_from_root(seat)
         return self._demote_others(seat) if seat.is_subscribed else self._close_root(seat)
 
-    # A new root takes over others.
+    # A new root takes over other roots.
 
     def _demote_others(self, seat: Seat) -> list[SeatAction]:
         """Make all roots of this node within the box of a new root its dependants."""
@@ -337,7 +344,7 @@ class Seats:
     # A subscription is cancelled.
 
     def _on_unsubscribe(self, point: Point, id_: int) -> Iterable[SeatAction]:
-        """Cancel a subscription, at once if its seat is stable, else when it becomes stable."""
+        """Cancel a subscription, at once if its seat is stable, otherwise as soon as it is."""
         seat = self.seats.get(id_)
         if seat is None:
             self.early_cancellations[id_] = point
@@ -350,7 +357,7 @@ class Seats:
         )
 
     def _release_from_root(self, seat: Seat) -> Iterable[SeatAction]:
-        """Return the request of a cancelled dependant to its root."""
+        """Return the messages with which a cancelled dependant asks its root to remove it."""
         assert seat.root_id is not None
         seat.phase, seat.pending_releases = SeatPhase.RELEASING, 1
         subscription = seat.subscription
@@ -358,7 +365,7 @@ class Seats:
         return [*self._notify_previous_roots(seat), RoutedMessage(seat.root_point, request)]
 
     def _on_release_request(self, message: ReleaseRequest) -> Iterable[SeatAction]:
-        """Remove a cancelled dependant, if this root has it, and confirm."""
+        """Remove a cancelled dependant, if this root has it, and confirm the removal."""
         if (seat := self.seats.get(message.root_id)) is not None:
             seat.dependants.pop(message.id, None)
         return [RoutedMessage(message.centre, ReleaseDone(message.id))]
@@ -371,7 +378,7 @@ class Seats:
         return [] if seat.pending_releases else self._remove_seat(seat)
 
     def _close_root(self, seat: Seat) -> Iterable[SeatAction]:
-        """Ask the dependants of a cancelled root to move; without dependants, drop its replicas."""
+        """Close a cancelled root: ask its dependants to move; without any, drop its replicas."""
         root = seat.subscription
         seat.phase, seat.leaving_dependants = SeatPhase.CLOSING, set(seat.dependants)
         if not seat.leaving_dependants:
@@ -387,7 +394,11 @@ class Seats:
         return [self._start_flood(seat, False)]
 
     def _on_move_done(self, seat: Seat | None, id_: int) -> Iterable[SeatAction]:
-        """Remove a dependant from those that need this root; after the last one, continue."""
+        """Record that a dependant no longer needs this root.
+
+        After the last dependant, drop the replicas of a cancelled root, or try to finish the seat
+        of a former root.
+        """
         assert seat is not None
         seat.leaving_dependants.discard(id_)
         if seat.leaving_dependants:
@@ -399,10 +410,10 @@ class Seats:
         )
 
     def _finish_if_flushed(self, seat: Seat) -> Iterable[SeatAction]:
-        """Finish a seat whose replicas are dropped and whose events have all arrived.
+        """Finish a seat if its replicas are dropped and all events that they sent have arrived.
 
-        A cancelled root is removed; a former root becomes a dependant. A seat that still waits is
-        not changed.
+        A cancelled root is removed; a former root becomes a dependant. If the seat must still wait
+        for events or for its dependants, nothing is changed.
         """
         if (
             seat.expected_events is None
@@ -427,7 +438,7 @@ class Seats:
     def _on_root_change(
         self, point: Point, message: MoveRequest | RootReplaced
     ) -> Iterable[SeatAction]:
-        """Look for another root after a cancellation, or change to the new root.
+        """Look for another root if the root is cancelled, or change to the new root.
 
         `point` is the point of the dependant's seat.
         """
@@ -464,7 +475,7 @@ class Seats:
 
 
 MakeSeats = Callable[[FindRoot | None], Seats]
-"""Function that builds the seats of a node; its argument is that of `Seats`."""
+"""Function that builds the seats of a node; it takes the argument of `Seats`."""
 
 
 def box_contains(outer: Box, inner: Box) -> bool:

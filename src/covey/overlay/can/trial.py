@@ -23,11 +23,11 @@ _WEIGHTS = (12, 6, 25, 15, 35, 7)
 
 @dataclass(frozen=True, slots=True)
 class CanTrial:
-    """One random run. Equal trials are equal runs, message for message.
+    """One random run of a CAN. Equal trials make the same run, message for message.
 
     Args:
         seed: seed of all random choices.
-        smart: SMART replication if true, else PURE.
+        smart: whether replication is SMART; otherwise it is PURE.
         uses_paper_rules: whether seats follow the published rules of SMART, which lose events.
         with_faults: whether packets are lost and duplicated, and nodes crash.
         steps: number of random actions.
@@ -43,7 +43,7 @@ class CanTrial:
     steps: int = 150
 
     def run(self) -> TrialOutcome:
-        """Carry out the run, and return the comparison with brute force.
+        """Carry out the run, and return the differences from brute force, as counts.
 
         Raises:
             InvalidArgumentError: `uses_paper_rules` without `smart`.
@@ -81,12 +81,12 @@ class _CanRun:
         )
 
     def join(self) -> None:
-        """Add a node at a random point, unless there are `_MAX_NODES`."""
+        """Add a node in the zone at a random point, unless there are `_MAX_NODES` nodes."""
         if len(self.network.members) < _MAX_NODES:
             self.network.join(self.pick_member(), self.random)
 
     def leave(self) -> None:
-        """Let a random node leave, after all messages have arrived: leaves must not overlap."""
+        """Let a random node leave after all messages have arrived, as leaves must not overlap."""
         if len(self.network.members) > 2:
             self.drain()
             self.network.leave(self.pick_member())
@@ -107,7 +107,11 @@ class _CanRun:
             self.network.unsubscribe(self.node_by_subscription[id_], id_)  # type: ignore[index,arg-type]
 
     def publish(self) -> None:
-        """Publish the next event at a random node; acknowledged subscriptions are settled."""
+        """Publish the next event at a random node.
+
+        First mark the acknowledged subscriptions as settled, so that the oracle expects their
+        notifications.
+        """
         self.oracle.mark_settled(self.network.acknowledged_ids)
         self.oracle.publish(self.event_count)
         self.network.publish(self.pick_member(), self.event_count)
@@ -123,7 +127,7 @@ class _CanRun:
         self.oracle.clear_in_flight()
 
     def _find_matches(self, event: int, ids: Iterable[Hashable]) -> set[Hashable]:
-        """Return the given subscriptions that match an event, by comparing every ball."""
+        """Return which of the given subscriptions match an event, by comparing every ball."""
         rows: list[int] = sorted(ids)  # type: ignore[arg-type]
         matches = self.network.workload.match_rows(event, rows) if rows else []
         return {row for row, is_match in zip(rows, matches, strict=True) if is_match}

@@ -1,8 +1,8 @@
-"""Zones: boxes that divide the unit cube; each node owns one or more.
+"""Zones: boxes that divide the unit cube; a node owns one or several of them.
 
 A zone contains its lower ends but not its upper ends, so every point of the cube is in exactly one
-zone. Zones are made by repeated halving, so their ends are exact in floating point. Boxes of
-subscriptions contain both ends. (papers: can)
+zone. Zones are made by repeated halving, so their ends are exact in floating point. In contrast,
+the box of a subscription contains both ends. (papers: can)
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = [
 Point = tuple[float, ...]
 Box = tuple[Point, Point]
 MAX_COORDINATE = math.nextafter(1.0, 0.0)
-"""The largest coordinate of a point: points lie below 1, so that each is in a zone."""
+"""The largest coordinate of a point: it is below 1, so that every point is in a zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class CanZone:
     """The points from `low`, inclusive, to `high`, exclusive.
 
-    `transfer_count` is the number of changes of the owner. If two zones contain a point, the one
-    with the larger count is newer.
+    `transfer_count` is how often the owner has changed. If two known zones contain a point, the
+    zone with the larger count is newer.
 
     >>> left, right = CanZone.whole_cube(2).split_in_half()
     >>> left, right.contains((0.5, 0.0)), left.touches(right)
@@ -50,7 +50,7 @@ class CanZone:
 
     @property
     def volume(self) -> float:
-        """Share of the cube."""
+        """Volume of the zone, as a share of the cube."""
         return math.prod(high - low for low, high in zip(self.low, self.high, strict=True))
 
     def contains(self, point: Point) -> bool:
@@ -71,7 +71,10 @@ class CanZone:
         )
 
     def split_in_half(self) -> tuple[CanZone, CanZone]:
-        """Return the lower and the upper half along the longest side, or the first of several."""
+        """Return the lower and the upper half of the zone along its longest side.
+
+        Of several longest sides, the first one is halved.
+        """
         sides = [high - low for low, high in zip(self.low, self.high, strict=True)]
         j = sides.index(max(sides))
         middle = (self.low[j] + self.high[j]) / 2
@@ -118,10 +121,10 @@ class CanZone:
         return faces == 1
 
     def distance_to(self, point: Point) -> tuple[float, int]:
-        """Return the squared distance of a point, and the number of its coordinates outside.
+        """Return the squared distance of a point, and how many of its coordinates lie outside.
 
-        Compared as pairs, these lead greedy routing to the owner: for a point outside a zone, there
-        is always a zone that touches it and is nearer.
+        Compared as pairs, these distances lead greedy routing to the owner of a point: a zone that
+        does not contain the point always touches another zone that is nearer.
         """
         squared, outside = 0.0, 0
         for x, low, high in zip(point, self.low, self.high, strict=True):
@@ -132,7 +135,7 @@ class CanZone:
         return squared, outside
 
     def try_union(self, other: CanZone) -> CanZone | None:
-        """Return the union of two zones if it is a box, else None."""
+        """Return the union of two zones if it is a box, otherwise None."""
         unequal_axes = [
             j
             for j, pair in enumerate(zip(self.low, other.low, strict=True))
@@ -149,7 +152,7 @@ class CanZone:
 
 
 def nearest_distance(zones: Iterable[CanZone], point: Point) -> tuple[float, int]:
-    """Return the distance of a point from the nearest zone, as `CanZone.distance_to`."""
+    """Return the distance of a point from the nearest of some zones, as in `distance_to`."""
     return min(zone.distance_to(point) for zone in zones)
 
 
@@ -159,7 +162,7 @@ def meets_any(zones: Iterable[CanZone], box: Box) -> bool:
 
 
 def merge_zones(zones: Sequence[CanZone]) -> tuple[CanZone, ...]:
-    """Return the same part of the cube as fewer zones, by joining pairs that form a box."""
+    """Join pairs of zones whose union is a box; return the resulting zones, sorted."""
     result = list(zones)
     has_merged = True
     while has_merged:

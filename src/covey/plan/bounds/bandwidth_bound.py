@@ -19,16 +19,16 @@ def lower_bound(problem: Problem, upper_bound: float | None = None) -> float:
     """Return a bandwidth that no valid plan of a problem can go below, at `max_load`.
 
     It is the larger of two bounds. The cell bound considers points of event space and ignores the
-    limit on rectangles; if boxes have all sizes, it is a fourth to a seventh of good plans. The
-    price bound applies to volumes of two-dimensional boxes, of at most 60 box classes, and at most
-    three rectangles; it comes within a third of good plans if filters are small, and is a third to
-    an eighth of them if filters are large.
+    limit on rectangles. If the sizes of boxes vary widely, good plans have four to seven times its
+    bandwidth. The price bound exists only without an event sample, for two-dimensional boxes of at
+    most 60 box classes and at most three rectangles. Good plans have up to a third more than its
+    bandwidth if filters are small, and three to eight times its bandwidth if filters are large.
 
     Args:
         problem: what plans are made for.
         upper_bound: the bandwidth of a valid plan, the smaller the better; by default that of a
-            greedy plan. Larger filters are not considered. The result is therefore no bound if this
-            value is below the bandwidth of every valid plan.
+            greedy plan. The result holds only if a valid plan with at most this bandwidth exists,
+            because larger filters are not considered.
 
     Raises:
         CoveyError: if highspy or scipy is not installed.
@@ -53,6 +53,6 @@ def lower_bound(problem: Problem, upper_bound: float | None = None) -> float:
 
 
 def _largest_bandwidth(problem: Problem, demand: DemandGroups) -> float:
-    """Return the bandwidth of a plan in which every filter is the whole event space."""
+    """Return the bandwidth of a plan in which all boxes lie in the filter of every broker."""
     axes = demand.grid.axes if problem.event_sample is None else ()
     return len(problem.tree) * float(np.prod([axis[-1] - axis[0] for axis in axes]))

@@ -1,10 +1,10 @@
 """Lower bound from cells of event space: how many brokers must receive the events of each cell.
 
-A subscriber that wants a cell must be served by a leaf within its delay that receives the cell. The
-leaves that receive the cell therefore include one of every leaf set of such subscribers, and as
-many as the capacity for these subscribers requires; all brokers above them receive the cell, too. A
-linear program for each cell gives a lower bound of their number. The bound holds for filters with
-any number of rectangles.
+A subscriber that wants a cell must be served by a leaf that may serve it and receives the cell. The
+leaves that receive the cell therefore include at least one from the leaf set of every such
+subscriber, and their capacities together suffice for these subscribers. All brokers above these
+leaves receive the cell, too. A linear program for each cell gives a lower bound of the number of
+brokers that receive it. The bound holds for filters with any number of rectangles.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ _CHUNK_SETS = 512  # leaf sets that are compared with all others at the same tim
 
 
 def compute_cell_bound(problem: Problem, demand: DemandGroups) -> float:
-    """Return the bandwidth that all cells together need at least.
+    """Return a lower bound of the bandwidth: the sum of what the cells need.
 
-    Cost: a linear program for each of at most some thousand cells, with a row for each leaf set and
-    a column for each broker.
+    A cell needs its own bandwidth times the number of brokers that must receive it.
+
+    Cost: at most 10,000 linear programs, one for all cells that the same box classes contain, with
+    a row for each leaf set and a column for each broker.
     """
     lower, upper = demand.grid.to_coordinates(demand.box_classes)
     d = lower.shape[1]
@@ -54,7 +56,7 @@ def compute_cell_bound(problem: Problem, demand: DemandGroups) -> float:
 
 
 def _measure_cells(problem: Problem, grid: EventGrid) -> Floats:
-    """Return the bandwidth of each cell.
+    """Return the volume of each cell, or the share of the sampled events in it.
 
     An event on a boundary is in the cell after it, or in the last cell.
     """
@@ -77,7 +79,7 @@ def _measure_cells(problem: Problem, grid: EventGrid) -> Floats:
 
 
 def _find_wanted_cells(grid: EventGrid, lower: Floats, upper: Floats) -> Bools:
-    """Return which box classes (rows) contain each cell (column)."""
+    """Return a table that says which box classes (rows) contain each cell (column)."""
     is_wanted = np.ones((len(lower), 1), np.bool_)
     for k, axis in enumerate(grid.axes):
         on_axis = (lower[:, k, None] <= axis[:-1]) & (upper[:, k, None] >= axis[1:])
@@ -122,7 +124,7 @@ def _count_needed_brokers(
     used = np.flatnonzero(counts)
     if not len(used):
         return 0.0
-    # A set of which another used set is a subset adds no condition, unless it needs more than one.
+    # A set that contains another used set adds a condition only if it needs more than one leaf.
     subscribers_within = np.asarray(subset_matrix[used] @ counts).ravel()
     needed = np.maximum(1.0, subscribers_within / capacities.max())
     is_minimal = np.asarray(subset_matrix[used][:, used].sum(axis=1)).ravel() == 1
@@ -134,10 +136,13 @@ def _count_needed_brokers(
 
 
 def _solve_broker_cover(problem: Problem, rows: Floats, row_lower: Floats) -> float:
-    """Return the least number of brokers, in fractions, that can serve all leaf sets.
+    """Return a lower bound of the number of brokers that all leaf sets together need.
+
+    The linear program may choose fractions of brokers. The fraction of a broker is at least the
+    fraction of each of its children.
 
     Args:
-        problem: the tree. A broker counts at least as much as each of its children.
+        problem: the tree.
         rows: one row for each leaf set, with 1.0 for each of its leaves.
         row_lower: how many leaves each set needs.
     """

@@ -2,13 +2,15 @@
 
 A leaf earns the value of each box that its filter contains, and pays the filter's volume. Filters
 are unions of a few rectangles. All minimal bounding rectangles of subsets of boxes are enumerated.
-If no box is covered by two rectangles jointly, a filter of these rectangles is optimal.
+Among the filters in which every covered box lies within a single rectangle, the best one consists
+of such bounding rectangles.
 
 If rectangles jointly cover a box that none of them contains, at least two of them intersect it. (At
 most three rectangles cover the four corners of the box, so that one of them contains a side of it.)
-Each of the two contains the box if it is widened on every side by the widest box. Filters of which
-two rectangles contain a common box are therefore counted a second time, with all rectangles shrunk
-by the widest box on every side: this only makes the bound larger.
+Each of the two contains the box if it is widened on every side by the width of the widest box.
+Filters in which two rectangles contain a common box are therefore considered a second time, with
+every side of every rectangle moved inward by this width. The smaller volumes can only make the
+bound larger.
 """
 
 from __future__ import annotations
@@ -28,14 +30,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class FilterValueBound:
-    """Rectangles of which filters can consist, except those of at least `size_limit`.
+    """Upper bound of the value of any filter, from rectangles with volumes below a limit.
 
-    A filter with a rectangle of at least `size_limit` earns at most the sum of all values less
-    `size_limit`.
+    Larger rectangles need not be stored: a filter that has one earns at most the sum of all values,
+    less the limit.
 
     Args:
         rectangles: the minimal bounding rectangles.
-        shrunk_rectangles: the same, shrunk by the widest box on every side.
+        shrunk_rectangles: the same rectangles, with every side moved inward by the width of the
+            widest box.
         size_limit: the volume from which rectangles are left out; infinite if none is left out.
     """
 
@@ -53,7 +56,7 @@ class FilterValueBound:
             lower: lower ends of at most 63 boxes.
             upper: upper ends of the boxes.
             max_size: the largest volume of a filter.
-            max_candidates: the largest number of rectangles to keep, the smallest first.
+            max_candidates: how many rectangles to keep at most; the smallest are kept.
         """
         full_size, shrunk = (
             EnclosingRectangles.from_boxes(lower, upper, max_size, shrink_widths)
@@ -67,9 +70,14 @@ class FilterValueBound:
         )
 
     def find_best(self, values: Floats, max_rectangles: int) -> tuple[float, int]:
-        """Return the most that a filter can earn, and the mask of the boxes that it contains.
+        """Return an upper bound of what a filter can earn, and the boxes for which it is reached.
 
-        Bit i of the mask stands for box i; the mask is -1 if it stands for all boxes.
+        The boxes are a mask, in which bit i stands for box i. The mask is -1 for all boxes. If no
+        filter earns more than 0, the result is 0.0 and an empty mask.
+
+        Args:
+            values: the value of each box.
+            max_rectangles: the largest number of rectangles of a filter, at most 3.
         """
         best, mask = 0.0, 0
         for r, is_shared in ((self.rectangles, False), (self.shrunk_rectangles, True)):
@@ -100,10 +108,10 @@ class EnclosingRectangles:
     def from_boxes(
         cls, lower: Floats, upper: Floats, max_size: float, shrink_widths: float
     ) -> EnclosingRectangles:
-        """Return all rectangles of at most `max_size` after shrinking.
+        """Return all rectangles whose volume after shrinking is at most `max_size`.
 
-        Every side is moved inward by `shrink_widths` times the width of the widest box, at most to
-        the middle.
+        To shrink a rectangle, every side is moved inward by `shrink_widths` times the width of the
+        widest box, but not beyond the middle.
         """
         masks = _enumerate_masks(lower, upper)
         low = np.full((len(masks), lower.shape[1]), np.inf)
@@ -130,7 +138,7 @@ class EnclosingRectangles:
 
 
 def _enumerate_masks(lower: Floats, upper: Floats) -> Ints:
-    """Return the masks of the contents of all minimal bounding rectangles of these boxes."""
+    """Return for each minimal bounding rectangle of some boxes the mask of the boxes within it."""
     bits = np.int64(1) << np.arange(len(lower))
     masks = np.array([-1], np.int64)
     for k in range(lower.shape[1]):

@@ -33,11 +33,11 @@ _GAP_TOLERANCE = 0.002  # stop if the bound can grow by less than this share of 
 
 
 def compute_price_bound(problem: Problem, demand: DemandGroups, upper_bound: float) -> float:
-    """Return a bandwidth that no plan can go below; 0 if the method does not apply.
+    """Return a bandwidth that no valid plan can go below; 0 if the method does not apply.
 
-    It applies to volumes of two-dimensional boxes in exact cells, to at most 60 box classes and to
-    at most 3 rectangles. `upper_bound` is the bandwidth of some plan: larger filters are not
-    considered.
+    The method applies if there is no event sample, boxes have two dimensions and exact cells, and
+    there are at most 60 box classes and at most 3 rectangles. `upper_bound` is the bandwidth of a
+    valid plan: larger filters are not considered.
     """
     is_planar, has_few = (
         problem.subscribers.lower.shape[1] == 2,
@@ -55,8 +55,8 @@ def compute_price_bound(problem: Problem, demand: DemandGroups, upper_bound: flo
 class _CuttingPlanes:
     """Cutting planes of the Lagrangian bound, as rows of a linear program.
 
-    Its columns are the prices of groups, the rents of leaves at full load, and the earnings E of
-    leaves.
+    The columns of the program are the prices of groups, the rents of leaves at full load, and the
+    earnings E of leaves, in this order.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class _CuttingPlanes:
         self.group_sizes = demand.group_sizes.astype(np.float64)
 
     def maximize_bound(self, upper_bound: float) -> float:
-        """Return the largest bound found for any prices and rents."""
+        """Return the largest bound that the cutting planes reach, at least 0."""
         groups, leaves = self.may_serve.shape
         costs = np.r_[-np.ones(groups), np.ones(2 * leaves)]
         ends = np.r_[
@@ -99,7 +99,10 @@ class _CuttingPlanes:
         return max(0.0, float(best))
 
     def _add_initial_planes(self, run: Any) -> None:
-        """Add planes for filters of one box; else the first prices are as high as their limits."""
+        """Add a plane for each filter of one box and each leaf.
+
+        Without them, the first solution would set all prices to their upper limits.
+        """
         rectangles = self.filter_values.rectangles
         for mask, size in zip(rectangles.masks.tolist(), rectangles.sizes.tolist(), strict=True):
             if mask.bit_count() == 1:
@@ -107,7 +110,7 @@ class _CuttingPlanes:
                     self._add_plane(run, leaf, may_serve, mask, size)
 
     def _add_violated_planes(self, run: Any, multipliers: Floats) -> float:
-        """Add a plane for the best filter of each leaf; return what all leaves earn with them.
+        """Add a plane for the best filter of each leaf; return the sum of what the leaves earn.
 
         `multipliers` has the prices of groups, then the rents of leaves at full load.
         """
@@ -131,12 +134,14 @@ class _CuttingPlanes:
     def _add_plane(
         self, run: Any, leaf: int, is_paying_group: Bools, mask: int, volume: float
     ) -> None:
-        """Add the plane of one filter: its leaf earns at least what groups pay, less the volume.
+        """Add the plane of one filter: a lower limit of what its leaf earns.
+
+        The limit is what the groups in the filter pay, less their rents and the filter's volume.
 
         Args:
             run: the solver.
             leaf: the leaf.
-            is_paying_group: the groups whose payments, less their rents, count.
+            is_paying_group: the groups whose payments and rents count; any choice is valid.
             mask: the boxes that the filter contains, one bit for each box class.
             volume: the volume of the filter.
         """

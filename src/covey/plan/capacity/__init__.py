@@ -1,14 +1,14 @@
 """Assignment of all subscribers to leaves, within the capacity of each leaf.
 
 Filters that were made for a sample cover most other subscribers as they are. This package does the
-remaining work for any number of subscribers: for a subscriber that no filter covers a filter is
-widened, and a maximum flow between leaf sets and leaves decides how many subscribers of each set go
-to which leaf. The size of the flow depends on the number of different leaf sets, not on the number
-of subscribers.
+remaining work for any number of subscribers. If no filter covers a subscriber, one filter is
+widened. A maximum flow between leaf sets and leaves then decides how many subscribers of each leaf
+set go to which leaf. The size of the flow depends on the number of different leaf sets, not on the
+number of subscribers.
 
 Modules, in the order in which data passes through them:
 
-- `leaf_quotas`: the frequent leaf sets, the quotas of each leaf for them, and assignment by quotas.
+- `leaf_quotas`: frequent leaf sets, the quota of each leaf for each set, and assignment by quotas.
 - `max_flow`: the maximum flow behind the quotas, and the smallest load factor that serves all.
 - `full_assignment`: `assign_all`, `enforce_capacity`, `relieve_overload`; plans for all
   subscribers.

@@ -1,7 +1,7 @@
 """Assignment of all subscribers with filters that were made for a sample.
 
-Such filters cover nearly all subscribers. For the others filters are widened, and a maximum flow
-decides how many subscribers of each leaf set go to which leaf.
+Such filters cover nearly all subscribers; they are widened to cover the remaining ones. A maximum
+flow then decides how many subscribers of each leaf set go to which leaf.
 """
 
 from __future__ import annotations
@@ -56,15 +56,19 @@ def find_all_covering_leaves(problem: Problem, allowed_bits: Bits, filters: Brok
 
 
 def find_uncovered(covering_bits: Bits) -> NDArray[np.int64]:
-    """Return the rows of subscribers that no leaf can serve."""
+    """Return the rows without a set bit: subscribers that the filter of no allowed leaf covers."""
     return np.flatnonzero(~covering_bits.any(axis=1))
 
 
 def assign_within_capacity(problem: Problem, covering_bits: Bits) -> NDArray[np.int32]:
-    """Return a leaf for each subscriber, of those that can serve it, within capacities.
+    """Return for each subscriber a leaf that can serve it, within the capacities of leaves.
 
-    The leaf is an index into the leaves of the tree. It is -1 if no leaf can serve the subscriber,
-    or none of them has capacity at `max_load`.
+    `covering_bits` has the leaves that can serve each subscriber. The returned leaf is an index
+    into the leaves of the tree. It is -1 if no leaf can serve the subscriber, or if the capacities
+    at `max_load` do not suffice for it.
+
+    Raises:
+        CoveyError: if scipy is not installed.
     """
     leaf_sets = find_frequent_leaf_sets(
         covering_bits[:: max(1, len(covering_bits) // _SAMPLE_ROWS)], len(problem.tree.leaves)
@@ -117,7 +121,7 @@ def _assign_all_at_load(
     Args:
         problem: the problem, with the load factor to try as its `max_load`.
         allowed_bits: the leaves that may serve each subscriber.
-        covering_bits: those of them whose filter covers its box.
+        covering_bits: the allowed leaves whose filter covers the subscriber's box.
         filters: the filters to start from.
     """
     leaves, leaf_of = problem.tree.leaves, assign_within_capacity(problem, covering_bits)
@@ -131,10 +135,11 @@ def _assign_all_at_load(
 
 
 def enforce_capacity(plan: Plan) -> Plan:
-    """Return the plan if its loads respect `target_load`, else one with similar filters.
+    """Return the plan if its loads respect `target_load`; otherwise, assign all subscribers again.
 
-    The result's problem has as `max_load` the smallest of `load_factors` that the result respects.
-    If it respects none, leaves exceed `max_load`, which remains as it was.
+    The new plan has the filters of `plan`, widened where necessary. In the problem of the result,
+    `max_load` is the smallest of `load_factors` that the result respects. If there is none,
+    `max_load` is not changed, and leaves exceed it.
     """
     problem = plan.problem
     feasible_plan = (
@@ -151,8 +156,9 @@ def enforce_capacity(plan: Plan) -> Plan:
 def relieve_overload(plan: Plan, moves_first: NDArray[np.bool_]) -> Plan:
     """Return the plan with subscribers of overloaded leaves moved to other leaves.
 
-    As many subscribers move as a leaf has beyond its capacity at `max_load`: first those for which
-    `moves_first` is True, then those that most leaves can serve.
+    From each leaf, as many subscribers move as it has beyond its capacity at `max_load`.
+    Subscribers for which `moves_first` is True move before the other ones. Apart from this, a
+    subscriber that more leaves can serve moves first.
     """
     problem, leaves = plan.problem, plan.problem.tree.leaves
     capacities = problem.compute_capacities(problem.max_load)
@@ -184,17 +190,18 @@ def make_room_for_unassigned(
 ) -> tuple[NDArray[np.int32], BrokerFilters]:
     """Return a leaf for each subscriber, and filters that are widened where necessary.
 
-    Other subscribers move if that frees capacity for unassigned ones. Subscribers for which no
-    capacity can be freed are assigned where they cost least.
+    Assigned subscribers move to another leaf if that frees capacity for unassigned ones. A
+    subscriber for which no capacity can be freed is assigned, beyond capacity, to the allowed leaf
+    whose filters it widens least.
 
     Args:
         problem: the subscribers and the tree.
         allowed_bits: the leaves that may serve each subscriber.
-        covering_bits: those of them whose filter covers its box.
-        leaf_of: the leaf of each subscriber, or -1.
+        covering_bits: the allowed leaves whose filter covers the subscriber's box.
+        leaf_of: the leaf of each subscriber, or -1 for unassigned ones.
         loads: the number of subscribers that each leaf serves, including any that are not in
             `problem`.
-        capacities: the number that it may serve.
+        capacities: the number of subscribers that each leaf may serve.
         filters: the filters to start from.
     """
     covering_bits, leaf_of, loads = covering_bits.copy(), leaf_of.copy(), loads.copy()
@@ -212,7 +219,7 @@ def make_room_for_unassigned(
 def _widen_filters(
     problem: Problem, covering_bits: Bits, leaf_of: NDArray[np.int32], filters: BrokerFilters
 ) -> BrokerFilters:
-    """Return filters that also cover subscribers whose leaf does not cover their box yet."""
+    """Return filters that are widened until each assigned subscriber's leaf covers its box."""
     leaf_bits = np.zeros_like(covering_bits)
     rows = np.flatnonzero(leaf_of >= 0)
     leaf_bits[rows, leaf_of[rows] >> 6] = np.uint64(1) << (leaf_of[rows] & 63).astype(np.uint64)

@@ -1,9 +1,10 @@
 """Quotas of leaves: how many subscribers of each leaf set each leaf serves.
 
 The leaf set of a subscriber has the leaves that may serve it and whose filter covers its box. Only
-the number of subscribers of each set is needed, and only a limited number of sets is distinguished:
-a subscriber with another set counts for the largest distinguished set within its own. Neither these
-counts nor the flow grow with the number of subscribers. (papers: assignment)
+the number of subscribers with each set is needed, and only a limited number of sets is
+distinguished: a subscriber with any other set counts for the largest distinguished set that is a
+subset of its own. The sizes of these counts and of the flow therefore do not grow with the number
+of subscribers. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ __all__ = [
 Ints = NDArray[np.int64]
 
 MAX_LEAF_SETS = 4096
-"""Largest number of frequent leaf sets that are distinguished."""
+"""Largest number of frequent leaf sets that are distinguished, in addition to single leaves."""
 
 
 def find_frequent_leaf_sets(covering_bits: Bits, leaf_count: int) -> Bits:
-    """Return the most frequent leaf sets and each leaf alone, as bits; larger sets come first."""
+    """Return the most frequent leaf sets, and a set for each single leaf; larger sets come first.
+
+    At most `MAX_LEAF_SETS` frequent sets are returned. Sets are rows of bits; a row of
+    `covering_bits` is the leaf set of one subscriber.
+    """
     distinct_sets, set_of = find_unique_rows(covering_bits)
     most_frequent = np.argsort(-np.bincount(set_of, minlength=len(distinct_sets)), kind="stable")[
         :MAX_LEAF_SETS
@@ -47,9 +52,11 @@ def find_frequent_leaf_sets(covering_bits: Bits, leaf_count: int) -> Bits:
 
 
 def map_to_leaf_sets(covering_bits: Bits, leaf_sets: Bits) -> NDArray[np.int32]:
-    """Return for each row the first leaf set within its own set; -1 for rows without a leaf.
+    """Return for each row the index of the first of `leaf_sets` that is a subset of the row's set.
 
-    Cost: a sort of the rows, and a comparison for each distinct row and set.
+    The index is -1 for rows without a leaf.
+
+    Cost: a sort of the rows, and a comparison for each distinct row and leaf set.
     """
     distinct_sets, distinct_of_row = find_unique_rows(covering_bits)
     leaf_set_of_distinct: NDArray[np.int32] = find_first_subset(distinct_sets, leaf_sets).astype(
@@ -63,8 +70,9 @@ def map_to_leaf_sets(covering_bits: Bits, leaf_sets: Bits) -> NDArray[np.int32]:
 def compute_leaf_quotas(problem: Problem, leaf_sets: Bits, leaf_set_counts: Ints) -> Ints:
     """Return how many subscribers of each leaf set (row) each leaf (column) serves.
 
-    It uses the smallest of `problem.load_factors` that serves all subscribers, or else the largest,
-    with as many subscribers as possible.
+    Capacities are those at the smallest of `problem.load_factors` at which all subscribers can be
+    served. If there is none, they are those at `max_load`, and as many subscribers as possible are
+    served.
     """
     total = int(leaf_set_counts.sum())
     may_serve = unpack_leaf_sets(leaf_sets, len(problem.tree.leaves))
@@ -80,9 +88,10 @@ def compute_leaf_quotas(problem: Problem, leaf_sets: Bits, leaf_set_counts: Ints
 def assign_by_quotas(
     leaf_set_of_row: NDArray[np.int32], quotas: Ints, served_counts: Ints
 ) -> NDArray[np.int32]:
-    """Return a leaf for each row within the quota of its leaf set; -1 if the quota is used up.
+    """Return a leaf for each row, by the quotas of its leaf set; -1 if they are used up.
 
-    `served_counts[s]` subscribers of set s have been assigned before.
+    `served_counts[s]` is the number of subscribers with leaf set s that earlier calls assigned. A
+    row whose leaf set is -1 gets -1.
 
     >>> leaf_set_of_row = np.array([0, 0, 1, 0, 0], np.int32)
     >>> quotas = np.array([[1, 2], [0, 1]])
@@ -107,7 +116,7 @@ def find_leaf_of_rank(quota_ends: Ints, leaf_set_rows: NDArray[np.int32], ranks:
         quota_ends: cumulative quotas: `quota_ends[s, l]` subscribers of set s are served by leaves
             0 to l.
         leaf_set_rows: the leaf set of each subscriber.
-        ranks: the number of subscribers of the same set before it.
+        ranks: for each subscriber, the number of earlier subscribers with the same leaf set.
     """
     leaves = (quota_ends[leaf_set_rows] <= ranks[:, None]).sum(axis=1)
     return np.where(leaves < quota_ends.shape[1], leaves, -1)

@@ -1,15 +1,15 @@
 """Groups of equal subscribers, and filters in cells: the form in which planners compute.
 
 Two subscribers are in one group if they want the same box and may be served by the same leaves. The
-cost of planning then grows with the number of different subscribers, not with the number of all.
-The ends of all boxes divide each axis of event space into cells, so that boxes become small
-integers and containment is exact. If there are too many ends, boxes are rounded outward, or inward
-for bounds.
+cost of planning then grows with the number of groups, not with the number of subscribers. The ends
+of all boxes divide each axis of event space into cells, so that boxes become small integers and
+containment is exact. If there are too many ends, boxes are rounded outward, or inward for lower
+bounds.
 
 Modules, in the order in which data passes through them:
 
-- `leaf_sets`: sets of leaves as bit rows: the leaves within the delay, and those whose filters
-  cover.
+- `leaf_sets`: sets of leaves as rows of bits: for each subscriber the leaves that may serve it,
+  and those of them whose filter covers its box.
 - `event_grid`: `EventGrid`, boxes as ranges of cells, and the bandwidth measure of cells.
 - `demand_groups`: `DemandGroups`, the groups of a problem: box classes, leaf sets and sizes.
 - `filter_state`: filters in cells while planners change them; conversion to and from

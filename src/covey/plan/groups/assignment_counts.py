@@ -51,10 +51,10 @@ def count_by_leaf(
 def expand_to_subscribers(
     group_counts: NDArray[np.int32], demand: DemandGroups
 ) -> NDArray[np.int32]:
-    """Return a leaf for each subscriber, so that each leaf serves its number of each group.
+    """Return a leaf for each subscriber, such that leaf l serves `group_counts[l, g]` of group g.
 
-    `group_counts` has a row for each leaf and a column for each group. Within a group, subscribers
-    in row order are assigned to leaves in ascending order.
+    A leaf is an index into the leaves of the tree. Within a group, the first subscribers, in row
+    order, are assigned to the first leaf.
     """
     by_group = np.argsort(demand.group_of_subscriber, kind="stable")
     groups, leaves = np.nonzero(group_counts.T)
@@ -76,7 +76,10 @@ def to_tree_arrays(problem: Problem, demand: DemandGroups) -> TreeArrays:
 
 
 def _rank_related_leaves(demand: DemandGroups) -> NDArray[np.int64]:
-    """Return for each leaf the other leaves, sorted by the number of subscribers both may serve."""
+    """Return for each leaf (row) the other leaves, the most related ones first.
+
+    Two leaves are the more related, the more subscribers both may serve.
+    """
     sets = demand.leaf_sets.astype(np.float64)
     common = (sets * demand.subscribers_by_leaf_set[:, None]).T @ sets
     np.fill_diagonal(common, -1.0)
@@ -105,8 +108,13 @@ def fit_filters(
 ) -> BrokerFilters:
     """Return filters that are fitted to the subscribers of each leaf.
 
-    A filter is replaced only if the fitted one has less bandwidth. `leaf_of` has the leaf of each
-    subscriber, as an index into the leaves of the tree.
+    A filter is replaced if the fitted one has less bandwidth. The filter of an inner broker is also
+    replaced if it does not cover the filters below it.
+
+    Args:
+        problem: the subscribers and the tree.
+        leaf_of: the leaf of each subscriber, as an index into the leaves of the tree.
+        filters: the filters to start from; each leaf's filter covers the boxes of its subscribers.
     """
     demand = DemandGroups.from_problem(problem, filters=filters)
     state = to_filter_state(filters, problem.max_rectangles, demand)
@@ -118,7 +126,10 @@ def fit_filters(
 def fit_filter_state(
     problem: Problem, demand: DemandGroups, group_counts: NDArray[np.int32]
 ) -> FilterState:
-    """Return filters for the subscribers of each leaf, and for the brokers above the leaves."""
+    """Return filters for the leaves, fitted to their subscribers, and for the brokers above them.
+
+    `group_counts` has the number of subscribers of each group (column) that each leaf (row) serves.
+    """
     state = make_empty_state(problem)
     state.bandwidths[:] = np.inf
     _refit_state(problem, demand, group_counts, state)
@@ -128,7 +139,7 @@ def fit_filter_state(
 def _refit_state(
     problem: Problem, demand: DemandGroups, group_counts: NDArray[np.int32], state: FilterState
 ) -> None:
-    """Fit the filters of all leaves and of the brokers above them, in place."""
+    """Fit the filters of all leaves and of the brokers above them; `state` is changed in place."""
     scratch = np.empty((5, problem.max_rectangles + 1, demand.box_classes.shape[1]), np.int32)
     refit_filters(
         count_by_box_class(group_counts, demand),

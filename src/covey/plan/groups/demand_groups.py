@@ -1,6 +1,6 @@
 """Groups of equal subscribers: the same box, and the same leaves that may serve them.
 
-The cost of planning grows with the number of different subscribers, not with the number of all.
+The cost of planning grows with the number of groups, not with the number of subscribers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["DemandGroups"]
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int32]
 
-_MAX_TABLE_CELLS = 1 << 24  # of the table that counts events
+_MAX_TABLE_CELLS = 1 << 24  # of the table that counts sampled events
 _MAX_BOUNDARIES = 1024  # per axis
 
 
@@ -31,7 +31,7 @@ class DemandGroups:
 
     Args:
         grid: the cells of event space.
-        measure: the bandwidth of a box of cells.
+        measure: the volume of a box of cells, or with an event sample the share of events in it.
         box_classes: the distinct boxes of subscribers, one row each, in cells.
         leaf_sets: the distinct sets of leaves that may serve a subscriber: a row for each set, a
             column for each leaf.
@@ -54,7 +54,7 @@ class DemandGroups:
 
     @property
     def subscribers_by_leaf_set(self) -> NDArray[np.int64]:
-        """Number of subscribers that have each leaf set."""
+        """Number of subscribers with each leaf set, in the order of `leaf_sets`."""
         counts = np.bincount(
             self.leaf_set_of_group, self.group_sizes, minlength=len(self.leaf_sets)
         )
@@ -74,11 +74,11 @@ class DemandGroups:
 
         Args:
             problem: the subscribers, the tree and the limits.
-            with_latency: respect delay and `allowed_leaves`; else every leaf may serve every
-                subscriber.
+            with_latency: respect `max_delay` and `allowed_leaves`; if False, every leaf may serve
+                every subscriber.
             weights: how many subscribers each row stands for; by default one.
-            filters: filters whose rectangle ends become boundaries of cells, too, so that they are
-                represented exactly where boundaries suffice.
+            filters: filters whose ends become boundaries of cells, in addition to those of boxes.
+                Cells then represent the filters exactly, unless an axis has too many ends.
             round_inward: if an axis has too many ends for exact cells, make boxes smaller instead
                 of larger.
         """

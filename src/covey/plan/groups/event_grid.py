@@ -1,9 +1,9 @@
 """Grid of event space: boxes as ranges of cells, and the bandwidth measure of a box of cells.
 
 The ends of all boxes are the boundaries of cells on each axis. Filters are unions of boxes that
-enclose such boxes, so that their ends are boundaries as well, and containment is decided exactly.
-If an axis has more than `max_boundaries` ends, boxes are widened to some of the ends, or narrowed
-for bounds.
+enclose such boxes, so that the ends of filters are boundaries as well, and containment is exact.
+If an axis has more than `max_boundaries` ends, only some of them become boundaries, and boxes are
+widened to these; for lower bounds they are narrowed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Boxes = NDArray[np.int32]
 class EventGrid:
     """Boundaries of cells on each axis, ascending.
 
-    A box of cells is a row of integers: on each axis the boundary where it begins, then on each
-    axis the boundary where it ends.
+    A box of cells is a row of integers: for each axis the number of the boundary at which the box
+    begins, then for each axis the number of the boundary at which it ends.
 
     Args:
         axes: the boundaries of each axis, in coordinates of event space.
@@ -43,10 +43,10 @@ class EventGrid:
 
     @classmethod
     def from_boxes(cls, lower: Floats, upper: Floats, *, max_boundaries: int = 1024) -> EventGrid:
-        """Return the grid of the ends of boxes, or of at most `max_boundaries` ends per axis.
+        """Return the grid with the ends of boxes as boundaries, at most `max_boundaries` per axis.
 
-        If an axis has more distinct ends, boundaries are chosen at equal ranks, the first and the
-        last included.
+        If an axis has more distinct ends, boundaries are picked from them in about equal steps,
+        including the first and the last.
         """
         axes, is_exact = [], True
         for k in range(lower.shape[1]):
@@ -95,7 +95,7 @@ class EventGrid:
         return np.stack([np.pad(axis, (0, longest - len(axis)), mode="edge") for axis in self.axes])
 
     def build_count_measure(self, event_sample: Floats) -> BandwidthMeasure:
-        """Return the measure that counts sampled events, each as its share of the sample."""
+        """Return the measure that gives for a box of cells the share of sampled events in it."""
         slots, is_inside = [], np.ones(len(event_sample), np.bool_)
         for k, axis in enumerate(self.axes):
             boundaries_up_to = np.searchsorted(axis, event_sample[:, k], side="right")
@@ -117,5 +117,5 @@ class EventGrid:
 
     @property
     def volume_measure(self) -> BandwidthMeasure:
-        """Measure of uniformly distributed events: the volume."""
+        """Measure that gives for a box of cells its volume, as if events were uniform."""
         return BandwidthMeasure(self.padded_axes, np.empty(0), np.empty(0, np.int64))

@@ -37,7 +37,7 @@ def to_filters(state: FilterState, demand: DemandGroups) -> BrokerFilters:
 def to_plan(
     problem: Problem, demand: DemandGroups, leaf_of: NDArray[np.int32], state: FilterState
 ) -> Plan:
-    """Return the plan with these filters and leaves.
+    """Return the plan with this assignment and these filters.
 
     `leaf_of` has the leaf of each subscriber, as an index into the leaves of the tree.
     """
@@ -48,9 +48,9 @@ def to_plan(
 def to_filter_state(
     broker_filters: BrokerFilters, max_rectangles: int, demand: DemandGroups
 ) -> FilterState:
-    """Return filters in the cells of groups, of at most `max_rectangles` rectangles each.
+    """Return filters in cells, with memory for `max_rectangles` rectangles per broker.
 
-    Ends that are not boundaries of cells are moved outward to the next boundary.
+    Ends of rectangles that are not boundaries of cells are moved outward to the next boundary.
 
     Raises:
         InvalidArgumentError: if a filter has more than `max_rectangles` rectangles.
@@ -58,7 +58,7 @@ def to_filter_state(
     largest_count = broker_filters.rectangle_counts.max()
     if largest_count > max_rectangles:
         raise InvalidArgumentError(
-            f"a filter has {largest_count} rectangles, and max_rectangles is {max_rectangles}: "
+            f"a filter has {largest_count} rectangles, but max_rectangles is {max_rectangles}: "
             "start from a plan with fewer rectangles"
         )
     d, brokers = len(demand.grid.axes), len(broker_filters)

@@ -1,4 +1,4 @@
-"""Sets of leaves that can serve a subscriber: those within the delay, and those that cover its box.
+"""Sets of leaves: those that may serve a subscriber, and those whose filter also covers its box.
 
 A set is a row of bits in the layout of `covey.plan.kernels.leaf_bits`.
 """
@@ -36,7 +36,8 @@ Floats = NDArray[np.float64]
 def find_leaves_within_delay(problem: Problem) -> Bits:
     """Return the set of leaves that may serve each subscriber, independent of filters and loads.
 
-    These are the leaves of `allowed_leaves` if the problem has it, else those within `max_delay`.
+    If the problem has `allowed_leaves`, its rows are the sets. Otherwise, a set has the leaves
+    within `max_delay`.
 
     Cost: a distance for each subscriber and leaf.
     """
@@ -59,10 +60,10 @@ def find_covering_leaves(
     filters: BrokerFilters,
     leaf_brokers: NDArray[np.int64],
 ) -> Bits:
-    """Return for each subscriber those of its allowed leaves whose filter contains its box.
+    """Return for each subscriber, as bits, the allowed leaves whose filter contains its box.
 
-    A leaf counts if a single rectangle contains the box. The union of a leaf's rectangles is tested
-    only for subscribers that no single rectangle covers.
+    A leaf is returned if a single rectangle of its filter contains the box. Only for subscribers
+    without such a leaf, leaves are also returned if several rectangles together contain the box.
 
     Args:
         allowed_bits: the allowed leaves of each subscriber, as bits.
@@ -92,7 +93,7 @@ def find_covering_leaves(
 
 
 def pack_leaf_sets(leaf_sets: Bools) -> Bits:
-    """Return rows of bits for a table with a column for each leaf.
+    """Return sets of leaves as rows of bits; `leaf_sets` has a column for each leaf.
 
     >>> pack_leaf_sets(np.array([[True, False, True]])).tolist()
     [[5]]
@@ -104,13 +105,13 @@ def pack_leaf_sets(leaf_sets: Bools) -> Bits:
 
 
 def unpack_leaf_sets(bits: Bits, leaf_count: int) -> Bools:
-    """Return a table with a column for each leaf for rows of bits."""
+    """Return sets of leaves as a table with a column for each leaf; `bits` has a row per set."""
     raw_bytes = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8)
     return np.unpackbits(raw_bytes, axis=1, count=leaf_count, bitorder="little").view(np.bool_)
 
 
 def find_unique_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the distinct rows, and for each row its index among them."""
+    """Return the distinct rows in a fixed order, and the index of each row among them."""
     contiguous = np.ascontiguousarray(rows)
     keys = contiguous.view(
         np.dtype((np.void, contiguous.dtype.itemsize * contiguous.shape[1]))

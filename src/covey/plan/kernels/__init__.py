@@ -4,17 +4,17 @@ A box is a row of lower and then upper ends, in cells. Filters are changed in pl
 change an argument have imperative names. All kernels that call each other are in this folder,
 because the cache of machine code is keyed by the content of one folder.
 
-Modules, each after those that it calls:
+Modules; each comes after the modules that it calls:
 
 - `box_unions`: measure, containment and insertion for unions of a few boxes.
-- `path_widening`: `FilterState`; add a box to the filter of a leaf and to those above it.
+- `path_widening`: `FilterState`; add a box to the filter of a leaf and to the filters above it.
 - `leaf_costs`: `CostCache` and `LeafArrays`; the leaf whose filters a box widens least.
 - `greedy_loop`: assign subscribers one after another.
 - `rectangle_fit`: a few rectangles that contain many boxes.
-- `filter_refit`: `GroupArrays` and `TreeArrays`; filters fitted to what leaves serve.
+- `filter_refit`: `GroupArrays` and `TreeArrays`; filters fitted to the subscribers of leaves.
 - `destroy_repair`: `AssignmentState`; destroy, repair and rollback, with a log of moves.
 - `lns`: `run_lns`, the steps of large neighbourhood search.
 - `leaf_bits`: leaves within the delay and leaves whose filters cover a box, as bits.
 - `augmenting_paths`: `make_room`, chains of moves that end at a leaf with free capacity.
-- `best_rectangles`: the most valuable union of up to three rectangles, for bounds.
+- `best_rectangles`: the most valuable union of up to three rectangles, for lower bounds.
 """

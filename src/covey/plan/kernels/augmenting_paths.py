@@ -1,10 +1,10 @@
-"""Capacity for unassigned subscribers by chains of moves, with as few widened filters as possible.
+"""Chains of moves that free capacity for unassigned subscribers, and widen few filters.
 
-Leaves are the vertices of a small graph. An edge leads from one leaf to another if a row that the
-first serves could be served by the second. A path that begins at a leaf that may serve an
-unassigned row and ends at a leaf with free capacity moves one row along each of its edges. An edge
-is free if the filter of its end covers the box of a row to be moved; other edges cost 1, because a
-filter must widen.
+Each row is a subscriber. Leaves are the vertices of a small graph; an edge leads from one leaf to
+another if the second may serve a row that the first serves. For an unassigned row, a path is
+searched for from a leaf that may serve the row to a leaf with free capacity. Along each edge of the
+path, one row is moved. An edge costs 0 if the filter at its end covers the box of a row that can be
+moved, and otherwise 1, because that filter must be widened. The cheapest path is used.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ def make_room(
     loads: Ints,
     capacities: Ints,
 ) -> int:
-    """Assign a leaf to rows without one (-1), moving others; return how many remain without.
+    """Assign unassigned rows, and move other rows for this; return how many remain unassigned.
 
-    Along each edge the first row moves whose box the other filter covers, or, if there is none, the
-    row with the smallest size.
+    The row that moves from one leaf of a path to the next leaf is the first row whose box the next
+    leaf's filter covers. If there is no such row, it is the row with the smallest size.
 
     Args:
-        allowed_bits: the leaves that may serve each row.
-        covering_bits: those of them whose filter contains the box of the row.
+        allowed_bits: the leaves that may serve each row, as bits.
+        covering_bits: the allowed leaves whose filter contains the box of the row, as bits.
         sizes: the measure of the box of each row.
-        leaf_of: the leaf of each row, or -1; changed in place.
+        leaf_of: the leaf of each row, or -1 for unassigned rows; changed in place.
         loads: the number of rows that each leaf serves; changed in place.
-        capacities: the number that it may serve.
+        capacities: the number of rows that each leaf may serve.
     """
     leaves = len(loads)
-    # Rows at one leaf (second axis) that may move to another (third): free ones, and all.
+    # Number of rows at one leaf (second axis) that may move to another leaf (third axis). On the
+    # first axis, 0 counts the rows whose box the other leaf's filter covers, 1 counts all.
     movable_counts = np.zeros((2, leaves, leaves), np.int64)
     for row in range(len(leaf_of)):
         if leaf_of[row] >= 0:
@@ -93,8 +94,8 @@ def _count_moves(
 ) -> None:
     """Add `delta` to the counts of the moves that a row at a leaf makes possible.
 
-    `movable_counts[1, leaf, other]` counts all rows that may move from a leaf to another one,
-    `movable_counts[0, leaf, other]` those whose box the other leaf's filter covers.
+    `movable_counts[1, leaf, other]` counts all rows that may move from a leaf to another one, and
+    `movable_counts[0, leaf, other]` only the rows whose box the other leaf's filter covers.
     """
     for other in range(movable_counts.shape[1]):
         if other != leaf and _has_leaf(allowed_bits, row, other):
@@ -112,9 +113,10 @@ def _find_augmenting_path(
     loads: Ints,
     capacities: Ints,
 ) -> tuple[int, Ints]:
-    """Return the leaf with free capacity at the end of the cheapest path, or -1.
+    """Return the leaf with free capacity at the end of the cheapest path; -1 if there is no path.
 
-    The second result has for each leaf the leaf before it on its path, or -1 at the start.
+    The second result has for each leaf the leaf before it on the path to it, and -1 for leaves at
+    which a path begins. The cost of a path is the number of filters that must be widened.
     """
     leaves = len(loads)
     costs, previous_leaf = np.full(leaves, leaves + 1), np.full(leaves, -1, np.int64)
@@ -154,10 +156,10 @@ def _find_smallest_row(
     end: int,
     is_free: bool,
 ) -> int:
-    """Return the row to move from one leaf to another.
+    """Return the row to move from leaf `start` to leaf `end`; -1 if there is none.
 
-    If `is_free`, it is the first row whose box the other filter covers, else the row with the
-    smallest size that the other leaf may serve; -1 if there is none.
+    If `is_free`, it is the first row whose box the filter of `end` covers; otherwise, of the rows
+    that `end` may serve, the one with the smallest size.
     """
     smallest = -1
     for row in range(len(leaf_of)):

@@ -1,4 +1,4 @@
-"""Search for the few rectangles whose boxes have most value beyond the volume of their union."""
+"""Search for the union of up to three rectangles with the most value, less its volume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Ints = NDArray[np.int64]
 
 @kernel
 def _sum_values(tables: Floats, mask: int) -> float:
-    """Return the sum of the values of the boxes in a mask, from one table for each of its bytes."""
+    """Return the sum of the values of the boxes in a mask.
+
+    `tables[i, b]` is the sum for the boxes of byte i of the mask, if this byte is b.
+    """
     total = 0.0
     for part in range(len(tables)):
         total += tables[part, (mask >> (8 * part)) & 255]
@@ -27,21 +30,22 @@ def find_best_rectangles(
     values: Floats, masks: Ints, lower: Floats, upper: Floats, sizes: Floats, max_rectangles: int,
     must_share_box: bool, value_to_beat: float, chosen: Ints,
 ) -> float:  # fmt: skip
-    """Return the largest excess of values over the volume of a union of at most 3 rectangles.
+    """Return the most that a union of rectangles earns: the values of its boxes, less its volume.
 
     Args:
         values: the value of each box.
-        masks: bit i of `masks[r]` says that rectangle r contains box i.
+        masks: bit i of `masks[r]` says that rectangle r contains box i. The boxes of a union are
+            those that at least one of its rectangles contains.
         lower: lower ends of the rectangles.
         upper: upper ends of the rectangles.
         sizes: volumes of the rectangles.
         max_rectangles: the largest number of rectangles of a union, at most 3.
         must_share_box: only consider unions in which two rectangles contain a common box.
-        value_to_beat: the excess that a union must exceed.
-        chosen: receives the three rectangles of the best union, -1 for none. If no union exceeds
-            `value_to_beat`, that value is returned and nothing is written.
+        value_to_beat: only unions that earn more than this count. If there is none, this value is
+            returned, and `chosen` is not changed.
+        chosen: receives the numbers of the rectangles of the best union, padded with -1 to three.
 
-    Cost: all triples, except for those that the values of their rectangles exclude.
+    Cost: at most all triples of rectangles; triples whose values are too small are skipped.
     """
     tables = np.zeros((8, 256))
     for part in range(8):

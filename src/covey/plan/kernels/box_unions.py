@@ -1,7 +1,7 @@
 """Filters as unions of a few boxes of cells: their measure, containment, and insertion of a box.
 
-All results are exact: they use inclusion and exclusion over the subsets of a filter's boxes.
-`overlap_scratch` is working memory for as many boxes as a filter may have.
+Unions are measured exactly, by inclusion and exclusion over the subsets of a filter's boxes. The
+argument `overlap_scratch` is working memory for as many boxes as a filter may have.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class BandwidthMeasure(NamedTuple):
     Args:
         boundaries: the boundaries of each axis, in coordinates of event space.
         cumulative_shares: the cumulative table of event shares, flattened; empty if the measure is
-            volume. On each axis, index 2i has the events before boundary i, and index 2i + 1 those
-            up to it, included.
+            volume. On each axis, index 2i is for the events before boundary i, and index 2i + 1 for
+            those up to and including it.
         strides: the step of each axis in the flattened table.
     """
 
@@ -51,9 +51,9 @@ def measure_box(box: Boxes, measure: BandwidthMeasure) -> float:
 
 @kernel
 def _measure_row(boxes: Boxes, row: int, measure: BandwidthMeasure) -> float:
-    """Return the measure of the box in a row.
+    """Return the measure of one box of a batch, by its row.
 
-    The row is passed by number, because a view of it would cost more than the computation.
+    The caller passes the row number, because a view of the row would cost more than the measure.
     """
     d = boxes.shape[1] // 2
     if len(measure.cumulative_shares) == 0:
@@ -116,7 +116,7 @@ def measure_union(
 
 @kernel
 def covers_box(boxes: Boxes, count: int, box: Boxes, overlap_scratch: Boxes) -> bool:
-    """Return whether the union of the first `count` boxes contains another box, cell by cell."""
+    """Return whether the union of the first `count` boxes contains every cell of another box."""
     d = len(box) // 2
     cells, max_covered = 1, 0
     for k in range(d):
@@ -143,8 +143,8 @@ def covers_box(boxes: Boxes, count: int, box: Boxes, overlap_scratch: Boxes) -> 
 def _count_axis_cells(low: int, high: int, is_flat: bool) -> int:
     """Return the number of cells between two boundaries.
 
-    If the box to cover has no length on this axis (`is_flat`), return 1 if the boundaries enclose
-    its position, else 0.
+    If the box to cover has no length on this axis (`is_flat`), its position counts as one cell:
+    return 1 if it lies between the boundaries (`low <= high`), and otherwise 0.
     """
     return int(low <= high) if is_flat else max(0, high - low)
 
@@ -192,8 +192,8 @@ def insert_box(
 ) -> tuple[int, float]:
     """Write to `out` a filter with one more box and at most `len(boxes)` boxes.
 
-    If the filter is full, two boxes are merged: those for which the measure of the new union is
-    smallest.
+    If the filter is full, two boxes are replaced by their hull. They are chosen, from the old boxes
+    and the new one, such that the measure of the new union is smallest.
 
     Args:
         boxes: the filter; its length is the largest number of boxes.
@@ -205,8 +205,8 @@ def insert_box(
         overlap_scratch: working memory for one filter.
 
     Returns:
-        The number of boxes in `out` and their measure; (0, 0.0), with nothing written, if the
-        filter covers the box already.
+        The number of boxes in `out`, and the measure of their union. If the filter covers the box
+        already, (0, 0.0) is returned and nothing is written.
     """
     max_boxes = len(boxes)
     if covers_box(boxes, count, box, overlap_scratch):
@@ -230,9 +230,9 @@ def insert_box(
 
 @kernel
 def _write_merged(boxes: Boxes, box: Boxes, first: int, second: int, out: Boxes) -> None:
-    """Write to `out` all boxes and one more, with two of them merged into the first row.
+    """Write to `out` all boxes and `box`, but two of them as one: their hull, in the first row.
 
-    `second` is `len(boxes)` if the box to insert is one of the two.
+    `first` and `second` are the rows of the two in `boxes`; `len(boxes)` stands for `box`.
     """
     max_boxes, d = len(boxes), len(box) // 2
     for k in range(d):

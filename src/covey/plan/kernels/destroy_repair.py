@@ -1,4 +1,4 @@
-"""Destroy, repair and rollback: unassign subscribers of brokers, assign them again, undo it.
+"""Destroy, repair and rollback: unassign subscribers, assign them again, undo all of these moves.
 
 Every move is recorded in a log, so that a step can be rolled back.
 """
@@ -27,9 +27,9 @@ Bools = NDArray[np.bool_]
 Boxes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
-MoveLog = list[tuple[int, int, int]]  # leaf, group, and the change of their number at the leaf
+MoveLog = list[tuple[int, int, int]]  # leaf, group, number of subscribers (< 0: unassigned)
 
-_PORTIONS_PER_LEAF = 20  # a large group is assigned in portions of this part of a leaf's capacity
+_PORTIONS_PER_LEAF = 20  # a portion of a group has at most 1/20 of a leaf's capacity, or 1
 
 
 class AssignmentState(NamedTuple):
@@ -37,11 +37,11 @@ class AssignmentState(NamedTuple):
 
     Args:
         by_group: how many subscribers of each group (column) each leaf (row) serves.
-        by_class: the same for box classes.
+        by_class: how many subscribers of each box class (column) each leaf (row) serves.
         unassigned_by_group: how many subscribers of each group have no leaf.
-        original_by_group: `by_group` before a replan, or empty if moves are not limited.
-        moved_count: one number: how many subscribers of `original_by_group` are not at their
-            original leaf.
+        original_by_group: `by_group` before a replan; it has no rows if moves are not limited.
+        moved_count: an array with one number: how many subscribers of `original_by_group` are not
+            at their original leaf.
     """
 
     by_group: Numbers
@@ -60,7 +60,7 @@ def _move_subscribers(
     leaves: LeafArrays,
     groups: GroupArrays,
 ) -> None:
-    """Assign unassigned subscribers of a group to a leaf; a negative count unassigns them."""
+    """Assign `count` subscribers of a group to a leaf; a negative count unassigns them from it."""
     if len(assignment.original_by_group):
         missing = assignment.original_by_group[leaf, group] - assignment.by_group[leaf, group]
         assignment.moved_count[0] += max(0, missing - count) - max(0, missing)
@@ -74,7 +74,7 @@ def _move_subscribers(
 def rollback(
     log: MoveLog, assignment: AssignmentState, leaves: LeafArrays, groups: GroupArrays
 ) -> None:
-    """Undo the moves of a log; filters are not changed."""
+    """Undo the moves of a log in `assignment` and in the loads; filters are not changed."""
     for leaf, group, count in log:
         _move_subscribers(leaf, group, -count, assignment, leaves, groups)
 
@@ -90,11 +90,13 @@ def destroy(
     measure: BandwidthMeasure,
     scratch: Boxes,
 ) -> MoveLog:
-    """Remove rectangles of brokers, and unassign the subscribers that they covered.
+    """Remove rectangles of brokers, and unassign subscribers whose box is no longer covered.
 
-    With a probability of 1/3 each broker loses all its rectangles, else one of them. Brokers below
-    lose the rectangles that the broker above does not cover any more; subscribers stay assigned if
-    the filter of their leaf still covers their box.
+    In a third of the calls, drawn at random, every chosen broker loses all its rectangles; in the
+    other calls, every one loses a single random rectangle. A broker below loses the rectangles that
+    its parent does not cover any more. A subscriber stays assigned if the filter of its leaf still
+    covers its box. Finally, the filters of all brokers above changed ones are fitted again.
+    `assignment`, the loads of `leaves`, and `state` are changed in place.
 
     Returns:
         The log of the moves.
@@ -131,7 +133,7 @@ def destroy(
 
 @kernel
 def _keep_nested_rectangles(broker: int, parent: int, state: FilterState, scratch: Boxes) -> int:
-    """Move the rectangles of a broker that its parent covers to the front; return their number."""
+    """Move the rectangles that the parent's filter covers to the front; return their number."""
     nested_count = 0
     for i in range(state.box_counts[broker]):
         box = state.filters[broker, i]
@@ -150,7 +152,7 @@ def _truncate_filter(
     is_changed: Bools,
     scratch: Boxes,
 ) -> None:
-    """Reduce the filter of a broker to its first rectangles and measure it again."""
+    """Reduce the filter of a broker to its first `kept_boxes` rectangles, and measure it again."""
     is_changed[broker] = True
     state.box_counts[broker] = kept_boxes
     state.bandwidths[broker] = measure_union(state.filters[broker], kept_boxes, measure, scratch[3])
@@ -170,14 +172,16 @@ def repair(
     is_touched: Bools,
     scratch: Boxes,
 ) -> bool:
-    """Assign the unassigned groups, in this order, to the leaves where they cost least.
+    """Assign the unassigned groups, each to the leaf with capacity whose filters it widens least.
 
-    Moves are appended to the log, and `is_touched` becomes True for leaves whose filters are
+    Groups are assigned in the given order. A large group is assigned in portions, which may go to
+    different leaves. `assignment`, the loads of `leaves`, `state` and `costs` are changed in place;
+    moves are appended to the log, and `is_touched` becomes True for leaves whose filters are
     widened.
 
     Returns:
-        False, after stopping early, if there is no leaf with capacity or the bandwidth exceeds
-        `limit`; else True.
+        True if all groups are assigned. False as soon as there is no leaf with capacity, or the
+        bandwidth of all brokers exceeds `limit`; the remaining groups are then unassigned.
     """
     if len(assignment.original_by_group):
         _return_to_original_leaves(log, assignment, leaves, state, groups, scratch)
@@ -225,7 +229,10 @@ def _return_to_original_leaves(
     groups: GroupArrays,
     scratch: Boxes,
 ) -> None:
-    """Assign subscribers to their original leaf again if its filter still covers their box."""
+    """Assign subscribers of a log to their original leaf again, if its filter covers their box.
+
+    Moves are appended to the log.
+    """
     for number in range(len(log)):
         leaf, group, count = log[number]
         broker = leaves.paths[leaf, 0]

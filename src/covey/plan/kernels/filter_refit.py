@@ -21,7 +21,10 @@ Numbers = NDArray[np.int32]
 
 
 class GroupArrays(NamedTuple):
-    """Groups of equal subscribers; see `covey.plan.groups.demand_groups.DemandGroups`."""
+    """Groups of equal subscribers: four fields of `covey.plan.groups.demand_groups.DemandGroups`.
+
+    `box_classes` has a box of cells per row; `leaf_sets` has a set per row and a column per leaf.
+    """
 
     box_classes: Boxes
     leaf_sets: Bools
@@ -52,9 +55,21 @@ def refit_filters(
     class_counts: Ints, is_touched: Bools, state: FilterState, groups: GroupArrays, paths: Ints,
     tree: TreeArrays, measure: BandwidthMeasure, seed: int, scratch: Boxes,
 ) -> None:  # fmt: skip
-    """Fit the filters of touched leaves and of the brokers above them to the boxes they serve.
+    """Fit the filters of touched leaves to their subscribers, and then those of brokers above.
 
-    A filter of a leaf is replaced only if the fitted one has less bandwidth.
+    The filter of a leaf is replaced only if the fitted one has less bandwidth. For the brokers
+    above, see `fit_inner_brokers`.
+
+    Args:
+        class_counts: how many subscribers of each box class (column) each leaf (row) serves.
+        is_touched: the leaves whose filters are fitted.
+        state: the filters; changed in place.
+        groups: the groups of subscribers.
+        paths: the path of each leaf.
+        tree: the broker tree.
+        measure: the bandwidth of boxes.
+        seed: the seed of the random orders in which boxes are tried.
+        scratch: working memory for five filters.
     """
     is_changed = np.zeros(len(state.box_counts), np.bool_)
     out = np.empty(state.filters.shape[1:], np.int32)
@@ -82,10 +97,10 @@ def fit_inner_brokers(
     seed: int,
     scratch: Boxes,
 ) -> None:
-    """Fit the filters of all brokers above changed ones, in place.
+    """Fit the filters of all brokers above changed ones; `state` is changed in place.
 
     A filter is replaced if it does not cover the filters below it, or if the fitted one has less
-    bandwidth. `is_changed` becomes True for these brokers.
+    bandwidth. `is_changed` becomes True for all brokers above changed ones.
     """
     width = state.filters.shape[2]
     for position in range(len(tree.inner_brokers)):

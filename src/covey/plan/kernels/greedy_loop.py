@@ -1,4 +1,4 @@
-"""Greedy assignment: subscribers one after another, each where it widens filters least.
+"""Greedy assignment: each subscriber in turn goes to the leaf whose filters it widens least.
 
 (papers: assignment)
 """
@@ -37,10 +37,10 @@ def assign_greedily(
     state: FilterState,
     measure: BandwidthMeasure,
 ) -> tuple[NDArray[np.int32], int]:
-    """Return the leaf of each subscriber, and how many are assigned beyond capacity.
+    """Assign each subscriber to the allowed leaf with capacity whose filters it widens least.
 
-    Ties go to the leaf with the smallest load relative to its fair share. A subscriber for which no
-    allowed leaf has capacity is assigned where it costs least.
+    Of leaves with equal costs, the one with the smallest load relative to its fair share is chosen.
+    If no allowed leaf has capacity, the full ones are considered.
 
     Args:
         box_classes: the distinct boxes, in cells.
@@ -53,6 +53,9 @@ def assign_greedily(
         leaves: the leaves; their loads are changed in place.
         state: the filters; changed in place.
         measure: the bandwidth of boxes.
+
+    Returns:
+        The leaf of each subscriber, and how many subscribers are assigned beyond capacity.
     """
     count, choices = len(order), leaf_sets.sum(axis=1)
     leaf_of = np.full(count, -1, np.int32)
@@ -95,7 +98,11 @@ def assign_greedily(
 def _sort_by_choices(
     remaining: Ints, leaf_set_of_subscriber: NDArray[np.int32], choices: Ints, leaf_count: int
 ) -> Ints:
-    """Return subscribers sorted by their number of leaves with capacity; ties keep their order."""
+    """Return the remaining subscribers, those with the fewest choices first.
+
+    `choices` has the number of leaves with capacity in each leaf set, and `leaf_count` is the
+    largest possible number. Subscribers with equally many choices keep their order.
+    """
     starts = np.zeros(leaf_count + 2, np.int64)
     for subscriber in remaining:
         starts[choices[leaf_set_of_subscriber[subscriber]] + 1] += 1

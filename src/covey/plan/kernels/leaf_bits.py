@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 @kernel
 def compute_path_lengths(positions: Floats, brokers: Floats, latencies: Floats) -> Floats:
-    """Return the distance of each position (row) from the publisher through each leaf (column)."""
+    """Return the lengths of the paths from the publisher by leaf (column) to positions (rows)."""
     total = np.empty((len(positions), len(brokers)))
     for i in range(len(positions)):
         for leaf in range(len(brokers)):
@@ -34,7 +34,7 @@ def compute_path_lengths(positions: Floats, brokers: Floats, latencies: Floats) 
 
 @kernel
 def select_near_leaves(path_lengths: Floats, max_stretch: float) -> Bits:
-    """Return for each row the leaves whose path is at most `max_stretch` times the shortest."""
+    """Return for each row the leaves whose path is at most `max_stretch` times the shortest one."""
     bits = np.zeros((len(path_lengths), (path_lengths.shape[1] + 63) // 64), np.uint64)
     for i in range(len(path_lengths)):
         limit = max_stretch * path_lengths[i].min()
@@ -48,7 +48,7 @@ def select_near_leaves(path_lengths: Floats, max_stretch: float) -> Bits:
 def select_covering_leaves(
     allowed_bits: Bits, lower: Floats, upper: Floats, low: Floats, high: Floats, counts: Ints
 ) -> Bits:
-    """Return for each row those allowed leaves of which one rectangle contains the row's box."""
+    """Return for each row the allowed leaves with a rectangle that contains the row's box."""
     covering_bits = np.zeros_like(allowed_bits)
     for i in range(len(allowed_bits)):
         for leaf in range(len(counts)):
@@ -68,7 +68,7 @@ def select_covering_leaves(
 
 @kernel
 def find_first_subset(bits: Bits, leaf_sets: Bits) -> Ints:
-    """Return for each row the first leaf set that is a subset of the row's leaves, or -1."""
+    """Return for each row the first leaf set that is a subset of the row's leaves; -1 for none."""
     set_of_row = np.full(len(bits), -1, np.int64)
     for i in range(len(bits)):
         for number in range(len(leaf_sets)):

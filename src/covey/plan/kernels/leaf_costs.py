@@ -1,7 +1,7 @@
-"""Search for the leaf at which a box costs least, with a cache of costs.
+"""Search for the leaf whose filters a box widens least, with a cache of costs.
 
-The same costs are needed many times, so that they are kept until a filter on the leaf's path is
-widened.
+The cost of a box at a leaf is the bandwidth that it adds to the filters from the leaf up to the top
+level. The same costs are needed many times, so they are cached until one of these filters changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 class CostCache(NamedTuple):
-    """Costs of box classes at leaves, with stamps that say which of them are current.
+    """Costs of box classes at leaves, with stamps that say which costs are current.
 
     `costs[box_class, leaf]` is current if `cost_stamps[box_class, leaf] == leaf_stamps[leaf]`. No
     stamp is used twice: `last_stamp[0]` is the largest so far. A rollback of filters can therefore
@@ -38,7 +38,11 @@ class CostCache(NamedTuple):
 
 
 class LeafArrays(NamedTuple):
-    """Leaves for kernels: path up the tree, fair share, capacity and load of each leaf."""
+    """Leaves for kernels: path up the tree, fair share, capacity and load of each leaf.
+
+    A row of `paths` has the brokers from the leaf up to the top level, padded with -1. A load is a
+    number of subscribers.
+    """
 
     paths: Ints
     fair_shares: Floats
@@ -56,12 +60,12 @@ def make_cost_cache(class_count: int, leaf_count: int) -> CostCache:
 
 @kernel
 def invalidate_costs(paths: Ints, path: Ints, widened_levels: int, costs: CostCache) -> None:
-    """Mark costs as out of date at every leaf below the first brokers of a path.
+    """Mark costs as out of date for every leaf that is below a changed broker, or is one.
 
     Args:
         paths: the path of each leaf.
-        path: brokers from a leaf up, of which the first `widened_levels` have changed filters.
-        widened_levels: the number of changed filters.
+        path: brokers from a leaf up to the top level.
+        widened_levels: how many of the first brokers in `path` have changed filters.
         costs: the cache; changed in place.
     """
     costs.last_stamp[0] += 1
@@ -88,8 +92,8 @@ def find_cheapest_leaf(
 ) -> int:
     """Return the allowed leaf whose filters a box class widens least; -1 if there is none.
 
-    Ties go to the leaf with the smallest load relative to its fair share. With `only_with_room`,
-    full leaves are skipped.
+    Of leaves with equal costs, the one with the smallest load relative to its fair share is
+    returned. With `only_with_room`, full leaves are skipped.
     """
     best, is_free = -1, False
     for leaf in range(len(allowed_leaves)):

@@ -1,8 +1,9 @@
-"""Large neighbourhood search: empty a few related brokers and assign their subscribers again.
+"""Large neighbourhood search: unassign subscribers of a few brokers, and assign them again.
 
 A step chooses some brokers of one level, removes rectangles of their filters, unassigns the
-subscribers that these covered, assigns them again greedily in a random order, fits the filters that
-changed, and is rolled back if the bandwidth became worse than allowed.
+subscribers whose boxes are no longer covered, assigns them again greedily in a random order, and
+fits the filters that changed. If the bandwidth is then larger than allowed, the step is rolled
+back.
 """
 
 from __future__ import annotations
@@ -44,17 +45,19 @@ def run_lns(
     """Run steps of the search; return how many were not rolled back.
 
     Args:
-        assignment: how many subscribers each leaf serves; changed in place.
+        assignment: how many subscribers of each group each leaf serves; changed in place.
         leaves: the leaves; their loads are changed in place.
         state: the filters; changed in place.
         groups: the groups of subscribers.
         tree: the broker tree.
         measure: the bandwidth of boxes.
         steps: the number of steps.
-        max_destroyed: the largest number of brokers that a step empties.
-        slack_start: the share by which a first step may increase the bandwidth.
-        slack_end: the same for the last step; it changes linearly between the two.
-        max_moved: the largest number of subscribers that may leave their original leaves.
+        max_destroyed: from how many brokers a step removes rectangles, at most.
+        slack_start: the share by which the first step may increase the bandwidth.
+        slack_end: the share by which the last step may increase it. Between the first step and the
+            last, the share changes linearly.
+        max_moved: how many subscribers may be moved from their original leaves; used only if
+            `assignment` has original leaves.
         seed: the seed of all random choices.
     """
     np.random.seed(seed)
@@ -122,9 +125,11 @@ def run_lns(
 
 @kernel
 def _choose_brokers(state: FilterState, paths: Ints, tree: TreeArrays, max_brokers: int) -> Ints:
-    """Return a random broker, drawn by bandwidth, and related brokers of the same level.
+    """Return a random broker and up to `max_brokers` - 1 related brokers of the same level.
 
-    Related brokers are found through leaves that may serve many of the same subscribers.
+    The first broker is drawn with a probability proportional to its bandwidth. A broker is related
+    if leaves below it may serve many of the subscribers that leaves below the first one may serve.
+    Levels are counted from the leaves.
     """
     ends = np.cumsum(state.bandwidths)
     drawn = int(np.searchsorted(ends, np.random.random() * ends[-1]))
@@ -144,7 +149,7 @@ def _choose_brokers(state: FilterState, paths: Ints, tree: TreeArrays, max_broke
 
 @kernel
 def _find_leaves_below(brokers: Ints, paths: Ints) -> Bools:
-    """Return which leaves are below some brokers, or are such a broker."""
+    """Return whether each leaf is one of these brokers or below one of them."""
     is_below = np.zeros(len(paths), np.bool_)
     for leaf in range(len(paths)):
         for broker in brokers:
@@ -156,10 +161,16 @@ def _find_leaves_below(brokers: Ints, paths: Ints) -> Bools:
 def _order_groups(
     unassigned_groups: Ints, groups: GroupArrays, sizes: Floats, choices: Ints
 ) -> Ints:
-    """Return the unassigned groups in one of four random orders.
+    """Return the distinct unassigned groups, in one of four orders that is drawn at random.
 
-    Groups with few possible leaves come first, or groups with large boxes, with or without
-    randomness; or the order is fully random.
+    The orders are: fewest possible leaves first, then largest box; largest box first, with noise;
+    fully random; fewest possible leaves first, with noise.
+
+    Args:
+        unassigned_groups: the groups to sort, with repetitions.
+        groups: the groups of subscribers.
+        sizes: the measure of each box class.
+        choices: the number of leaves in each leaf set.
     """
     distinct_groups = np.unique(unassigned_groups)
     manner, largest = np.random.randint(4), 1e-300 + sizes.max()

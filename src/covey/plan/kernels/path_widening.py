@@ -1,4 +1,4 @@
-"""Insertion of a box into the filter of a leaf and, where necessary, into those above it."""
+"""Insertion of a box into the filter of a leaf and, where necessary, into the filters above it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ Ints = NDArray[np.int64]
 
 
 class FilterState(NamedTuple):
-    """Filters of all brokers in cells, with the number of boxes and the bandwidth of each."""
+    """Filters of all brokers in cells, with the number of boxes and the bandwidth of each filter.
+
+    The first `box_counts[i]` rows of `filters[i]` are the boxes of broker i.
+    """
 
     filters: Boxes
     box_counts: Ints
@@ -36,15 +39,15 @@ def widen_path(
 ) -> tuple[float, int]:
     """Return the bandwidth that a box adds to the filters of a path, and how many are widened.
 
-    If a filter changes, those of its boxes that the next filter does not cover are inserted there,
-    so that filters remain nested.
+    If the filter of a broker changes, its boxes that the filter of the next broker does not cover
+    are inserted into the latter, so that filters remain nested.
 
     Args:
         path: brokers from a leaf up to the top level, padded with -1.
         box: the box to insert, in cells.
         state: the filters; changed in place if `apply` is True.
         measure: the bandwidth of boxes.
-        apply: change the filters, instead of only computing the cost.
+        apply: change the filters; if False, only the cost is computed.
         scratch: working memory for five filters.
     """
     current = scratch[1, : state.filters.shape[1]]

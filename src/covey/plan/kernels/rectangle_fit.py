@@ -1,7 +1,8 @@
-"""Fit of a few boxes that contain many, with as little bandwidth as possible.
+"""Fit of a few boxes that contain many boxes, with as little bandwidth as possible.
 
-The exact problem is hard. Two heuristics are tried: inserting the boxes one by one in several
-orders, and, for the order along each end of an axis, the best partition of the boxes into runs.
+The exact problem is hard. Two heuristics are tried. The first inserts the boxes one by one, in
+several orders. The second sorts the boxes by their lower or upper ends on one axis, and replaces
+runs of neighbours by their hulls.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ Boxes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_RANDOM_ORDERS = 4  # besides the orders by size and along each end
+_RANDOM_ORDERS = 4  # in addition to the orders by size and by each end
 _MAX_BLOCKS = 48  # sorted boxes are grouped into at most this many blocks before the partition
 
 
 @kernel
 def keep_maximal(boxes: Boxes, chosen_rows: Ints, count: int) -> int:
-    """Move to the front those chosen boxes that no other one contains; return their number.
+    """Keep the chosen boxes that no other chosen box contains; return their number n.
 
-    Of equal boxes one remains.
+    Their rows become the first n elements of `chosen_rows`. Of equal boxes, one is kept.
     """
     d = boxes.shape[1] // 2
     maximal_count = 0
     for i in range(count):
         is_within = False
         for j in range(count):
-            # Before i, only the first `maximal_count` remain; each dropped box is within one.
+            # Of the rows before i, `maximal_count` are kept; each other one is within a kept one.
             other = chosen_rows[j]
             if j == i or (maximal_count <= j < i):
                 continue
@@ -67,12 +68,12 @@ def fit_rectangles(
     out: Boxes,
     scratch: Boxes,
 ) -> tuple[int, float]:
-    """Write to `out` a few boxes that contain all chosen ones; return their number and measure.
+    """Write to `out` a few boxes that contain all chosen boxes; return their number and measure.
 
     Args:
         boxes: boxes of cells, one row each.
-        chosen_rows: the rows to contain.
-        count: how many of `chosen_rows` count.
+        chosen_rows: the rows of the chosen boxes.
+        count: only the first `count` elements of `chosen_rows` are used.
         measure: the bandwidth of boxes.
         limit: the measure that the result must be below.
         seed: the seed of the random orders.
@@ -80,7 +81,8 @@ def fit_rectangles(
         scratch: working memory for five filters.
 
     Returns:
-        (0, limit), with nothing written, if no result below `limit` is found.
+        The number of boxes in `out`, and the measure of their union; (0, 0.0) if `count` is 0. If
+        no result below `limit` is found, (0, limit) is returned and nothing is written.
     """
     if count == 0:
         return 0, 0.0
@@ -125,9 +127,9 @@ def _insert_all(
     limit: float,
     scratch: Boxes,
 ) -> tuple[int, float]:
-    """Insert boxes one by one into a filter in `scratch[0]`; return its count and measure.
+    """Insert boxes one by one into a filter in `scratch[0]`; return its size and its measure.
 
-    Stop as soon as the measure reaches `limit`.
+    The size is its number of boxes. As soon as the measure reaches `limit`, the insertion stops.
     """
     count, volume = 0, 0.0
     for row in order:
@@ -146,9 +148,11 @@ def _insert_all(
 def _partition_into_runs(
     boxes: Boxes, order: Ints, measure: BandwidthMeasure, max_boxes: int, scratch: Boxes
 ) -> tuple[int, float]:
-    """Write to `scratch[0]` the hulls of the best partition of sorted boxes into runs.
+    """Write to `scratch[0]` the hulls of a good partition of sorted boxes into a few runs.
 
-    The partition minimizes the sum of the measures of the hulls, by dynamic programming.
+    The boxes are first grouped into at most 48 blocks of neighbours. Of all partitions into at most
+    `max_boxes` runs of whole blocks, dynamic programming finds one for which the measures of the
+    hulls have the smallest sum.
 
     Returns:
         The number of runs, and the measure of the union of their hulls.

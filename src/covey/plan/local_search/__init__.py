@@ -1,16 +1,17 @@
 """Large neighbourhood search: improve a plan by destroy and repair steps.
 
-A step removes rectangles of a few related brokers, unassigns the subscribers that these covered
-(destroy), assigns them again greedily in a random order (repair), fits the changed filters, and is
-rolled back if the bandwidth became worse than the slack allows. The slack falls to zero, as in
-simulated annealing. The limits on delay, capacity and filters hold after every step, so that a
-search can be stopped at any time. If there are many subscribers, the search uses a sample of them.
+A step removes rectangles of a few related brokers, unassigns the subscribers whose boxes are no
+longer covered (destroy), assigns them again greedily in a random order (repair), and fits the
+changed filters. If the bandwidth is then larger than the slack allows, the step is rolled back. The
+slack falls to zero, as in simulated annealing. The limits on delay, capacity and filters hold after
+every step, so that a search can be stopped at any time. If there are many subscribers, the search
+uses a sample of them.
 
 Modules, in the order in which data passes through them:
 
 - `plan_search`: `search`, the entry: chooses the start, the sample and the number of steps.
-- `sampled_filters`: filters from a sample, then also from the subscribers that these filters miss.
-- `search_rounds`: `SearchBudget`, and rounds of steps between which the best state is copied.
+- `sampled_filters`: a search on a sample, then also on the subscribers that its filters miss.
+- `search_rounds`: `SearchBudget`, and rounds of steps; after each round the best state is copied.
 
 The steps themselves are in `covey.plan.kernels.lns` and `covey.plan.kernels.destroy_repair`.
 """

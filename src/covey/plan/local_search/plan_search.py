@@ -1,8 +1,8 @@
 """Entry of the planner: a search that improves any start plan.
 
 It is an anytime algorithm: every intermediate plan respects the limits on delay, capacity and
-filters. If there are many subscribers, it searches on a sample, and then also on the subscribers
-that the filters of the sample miss.
+filters. If there are many subscribers, the search uses a sample of them, and then also the
+subscribers that the filters of the sample miss.
 """
 
 from __future__ import annotations
@@ -39,19 +39,21 @@ def search(
 ) -> Plan:
     """Return the best plan that the search finds.
 
-    The plan respects `target_load` if possible, or else the smallest of `problem.load_factors` at
-    which all subscribers find capacity. For this, filters are widened first; a leaf exceeds
-    `max_load` only if no other leaf has capacity. The plan is never worse than a valid start with a
-    load that is not higher. With `max_seconds=None` the same seed gives the same plan.
+    The plan respects the smallest of `problem.load_factors` at which all subscribers find capacity;
+    filters are widened where this is necessary. A leaf exceeds `max_load` only if a subscriber
+    cannot be served by any leaf with capacity. If `start` is valid, has less bandwidth than the
+    best plan of the search, and does not need a larger load factor, `start` is returned. With
+    `max_seconds=None`, the same seed gives the same plan.
 
     Args:
         problem: what to plan for.
         start: the plan to start from; by default the greedy plan Gr*.
-        steps: the number of steps; by default 4,000, or up to 64,000 if there are few groups of
-            equal subscribers, so that steps are quick.
-        max_seconds: stop after about this time.
-        sample_size: if there are more than twice as many subscribers, filters are searched for on a
-            sample of this size, and all subscribers are then assigned with them.
+        steps: the number of steps; by default 4,000 to 64,000, the more, the fewer groups of equal
+            subscribers there are, because steps are then quick.
+        max_seconds: stop after about this time; None for no limit.
+        sample_size: the number of subscribers to search on. If there are more than twice as many,
+            filters are searched for on a random sample of this size, and all subscribers are then
+            assigned to leaves with these filters.
         seed: the seed of all random choices.
         progress: called repeatedly with the finished share of the work, from 0 to 1, and the lowest
             bandwidth so far.
@@ -59,9 +61,11 @@ def search(
     Raises:
         InvalidArgumentError: if a number is out of its range, or the start does not fit the
             problem.
+        CoveyError: if scipy is not installed, and the search uses a sample or must reduce the loads
+            of the start.
 
     Cost: 5 to 10 milliseconds a step for 100 brokers and 50,000 groups, 0.3 milliseconds for 500
-    groups; in addition about 20 microseconds for each of all subscribers.
+    groups; in addition about 20 microseconds for each subscriber.
     """
     check_range("steps", 0 if steps is None else steps, 0)
     check_range("max_seconds", 0 if max_seconds is None else max_seconds, 0)

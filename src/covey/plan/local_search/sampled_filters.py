@@ -1,4 +1,4 @@
-"""Search for the filters of many subscribers: on a sample, then with the subscribers it misses."""
+"""Search for filters of many subscribers: on a sample, then also on those that its filters miss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from covey.plan.model.problem import Problem
 
 __all__ = ["search_sampled_filters"]
 
-_FIRST_PHASE_SHARE = 0.7  # share of the steps on the sample alone
+_FIRST_PHASE_SHARE = 0.7  # share of the steps in the first phase, on the sample alone
 
 
 def search_sampled_filters(
@@ -29,16 +29,17 @@ def search_sampled_filters(
     start: Plan | None,
     budget: SearchBudget,
 ) -> BrokerFilters:
-    """Return filters for many subscribers, searched on a sample and on those that it misses.
+    """Return filters for many subscribers, from a search on a sample of them.
 
-    In the second phase missed subscribers are added to the sample. Each of them counts as one, and
-    each subscriber of the sample counts for several.
+    The search has two phases. In the second one, the subscribers that the filters of the first
+    phase do not cover are added to the sample. Each of these counts as one, and each subscriber of
+    the sample counts as `subscriber_count` divided by the size of the sample.
 
     Args:
         sample_problem: the problem with a sample of the subscribers.
         subscriber_count: the number of all subscribers.
-        find_missed_problem: returns the problem of the subscribers, of all, that filters do not
-            cover; None if there is none.
+        find_missed_problem: a function that takes filters, and returns the problem with all
+            subscribers whose boxes the filters do not cover, or None if there is none.
         start: the plan of the sample to start from; by default a greedy plan.
         budget: the limits of the search.
     """
@@ -70,7 +71,7 @@ def search_sampled_filters(
 
 
 def _limit_to_first_phase(budget: SearchBudget) -> SearchBudget:
-    """Return the budget of the first phase."""
+    """Return the budget of the first phase: 70% of the steps, of the time, and of the progress."""
     deadline_s = budget.deadline_s
     if deadline_s is not None:
         now = time.monotonic()

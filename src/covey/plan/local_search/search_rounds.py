@@ -28,11 +28,11 @@ from covey.plan.model.problem import Problem
 
 __all__ = ["SearchBudget", "choose_step_count", "improve_plan", "run_search"]
 
-_ROUNDS = 100  # after each, the best state is copied, the clock read and progress reported
+_ROUNDS = 100  # after each, the best state is copied, the clock is read, and progress is reported
 _MAX_ROUND_STEPS = 200
 _MAX_DESTROYED_BROKERS = 4  # per step
-_SLACK = 0.008  # share by which a step may increase the bandwidth, at the start
-_MIN_STEPS, _MAX_STEPS = 4_000, 64_000  # for many groups, and for few
+_SLACK = 0.008  # share by which the first step may increase the bandwidth; falls to 0
+_MIN_STEPS, _MAX_STEPS = 4_000, 64_000  # defaults for many groups, and for few groups
 _GROUP_VISITS = 32_000_000  # the default number of steps is this, divided by the number of groups
 
 
@@ -49,7 +49,7 @@ class SearchBudget:
         progress_end: the progress that is reported at its end.
         original_by_group: how many subscribers of each group (column) each leaf (row) served before
             a replan; None if moves are not limited.
-        max_moved: how many of these may leave their leaf.
+        max_moved: how many of the subscribers in `original_by_group` may be moved from their leaf.
     """
 
     steps: int
@@ -63,9 +63,9 @@ class SearchBudget:
 
 
 def choose_step_count(problem: Problem) -> int:
-    """Return the number of steps after which a search finds little more.
+    """Return the default number of steps, after which a search improves a plan only little.
 
-    With few groups steps are quick, and more of them are worthwhile.
+    The fewer groups there are, the quicker is a step, and the more steps are returned.
     """
     return max(
         _MIN_STEPS,
@@ -74,10 +74,10 @@ def choose_step_count(problem: Problem) -> int:
 
 
 def improve_plan(start: Plan, budget: SearchBudget) -> Plan:
-    """Return the best plan that the search finds from a start.
+    """Return the plan with the least bandwidth that the search finds from a start.
 
-    If leaves of the start exceed `target_load`, the search starts from a plan of
-    `enforce_capacity`. The problem of the result has as `max_load` the load factor of that plan.
+    If leaves of the start exceed `target_load`, the search uses the plan of `enforce_capacity`
+    instead. The `max_load` of the returned plan's problem is the one that `enforce_capacity` sets.
     """
     start = enforce_capacity(start)
     problem = start.problem
@@ -96,9 +96,9 @@ def run_search(
     state: FilterState,
     budget: SearchBudget,
 ) -> tuple[NDArray[np.int32], FilterState]:
-    """Return the best assignment that the search finds, and its filters.
+    """Return the assignment with the least bandwidth that the search finds, and its filters.
 
-    Leaves that exceed their capacity may keep their load, but not increase it.
+    Leaves that exceed their capacity at the start may keep their load, but not increase it.
 
     Args:
         problem: the limits; capacities are those at `max_load`.

@@ -1,4 +1,4 @@
-"""Candidate rectangles for filters: products of a few intervals of each axis.
+"""Candidate rectangles for filters: all combinations of one interval per axis.
 
 (papers: assignment)
 """
@@ -22,7 +22,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_INTERVAL_LENGTHS = 16  # largest number of different lengths
+_INTERVAL_LENGTHS = 16  # largest number of lengths, in addition to twice the whole length
 _MAX_OVERLAP = 0.5  # largest overlap of intervals of one length, as a share of the length
 _CHUNK_COMPARISONS = 1 << 22  # comparisons of rectangles with boxes at the same time
 
@@ -30,10 +30,11 @@ _CHUNK_COMPARISONS = 1 << 22  # comparisons of rectangles with boxes at the same
 def build_candidates(
     subscribers: Subscribers, cluster_count: int, random: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return lower and upper ends of candidates, from clusters of similar subscribers.
+    """Return lower and upper ends of candidate rectangles, from clusters of similar subscribers.
 
-    Subscribers are clustered by position and box. Each axis has intervals of lengths that double;
-    each product of intervals is shrunk to the boxes that it contains, and duplicates are removed.
+    Subscribers are clustered by position and box. On each axis, intervals are placed around the
+    bounding boxes of the clusters. Each combination of one interval per axis is shrunk to the boxes
+    of subscribers that it contains. Duplicates are removed.
     """
     points = np.hstack([subscribers.positions, subscribers.lower, subscribers.upper])
     low, high = enclose_clusters(subscribers, cluster_points(points, cluster_count, random))
@@ -61,7 +62,10 @@ def find_containing(subscribers: Subscribers, low: Floats, high: Floats) -> NDAr
 
 
 def cluster_points(points: Floats, cluster_count: int, random: np.random.Generator) -> Ints:
-    """Return the cluster of each point, by k-means on coordinates scaled to equal deviation.
+    """Return the cluster number of each point, by k-means.
+
+    Coordinates are first scaled to equal standard deviations. If there are no more than
+    `cluster_count` distinct points, each is a cluster.
 
     Raises:
         CoveyError: if scipy is not installed.
@@ -83,7 +87,7 @@ def cluster_points(points: Floats, cluster_count: int, random: np.random.Generat
 
 
 def enclose_clusters(subscribers: Subscribers, cluster_of: Ints) -> tuple[Floats, Floats]:
-    """Return lower and upper ends of the smallest box around the boxes of each cluster."""
+    """Return lower and upper ends of the bounding box of each cluster, in the order of clusters."""
     used, cluster_rows = np.unique(cluster_of, return_inverse=True)
     low = np.full((len(used), subscribers.lower.shape[1]), np.inf)
     high = -low
@@ -93,7 +97,11 @@ def enclose_clusters(subscribers: Subscribers, cluster_of: Ints) -> tuple[Floats
 
 
 def build_intervals(low: Floats, high: Floats) -> Floats:
-    """Return intervals of a few lengths; each input interval lies in one that is not much longer.
+    """Return intervals of a few lengths, such that every input interval lies in one of them.
+
+    Each length is half of the one before. An input interval lies in one that is at most four times
+    as long, unless it has no length, or 16 lengths are too few for this. A row of the result has
+    the start and the end of an interval.
 
     >>> build_intervals(np.array([0.0, 1.0, 8.0]), np.array([1.0, 2.0, 9.0])).tolist()
     [[0.0, 2.0], [0.0, 9.0], [8.0, 9.0]]
@@ -106,14 +114,17 @@ def build_intervals(low: Floats, high: Floats) -> Floats:
         _INTERVAL_LENGTHS,
         1 + int(np.ceil(np.log2(max(1.0, total_length / max(min_length, 1e-300))))),
     )
-    for length in total_length * 2.0 ** -np.arange(-1, steps):  # up to twice the total: covers all
+    for length in total_length * 2.0 ** -np.arange(-1, steps):  # from twice the total length on
         is_short = lengths <= length / 2
         intervals += _place_intervals(low[is_short], high[is_short], length)
     return np.unique(np.array(intervals), axis=0)
 
 
 def _place_intervals(low: Floats, high: Floats, length: float) -> list[tuple[float, float]]:
-    """Return intervals of one length around all input intervals, shortened to their contents."""
+    """Return intervals of one length, such that every input interval lies in one of them.
+
+    Each interval is then shortened: it ends with the last input interval that it contains.
+    """
     intervals, starts = [], np.unique(low)
     while len(starts):
         start = starts[0]
@@ -126,10 +137,10 @@ def _place_intervals(low: Floats, high: Floats, length: float) -> list[tuple[flo
 def _shrink_to_contents(
     subscribers: Subscribers, intervals_by_axis: list[Floats], interval_rows: Ints
 ) -> Floats:
-    """Return the smallest boxes around the contents of products of intervals, except empty ones.
+    """Return products of intervals, shrunk to the boxes of subscribers that they contain.
 
-    Each row of `interval_rows` has the number of one interval for each axis. Rows of the result are
-    lower, then upper ends.
+    Each row of `interval_rows` has the number of one interval for each axis. Products that contain
+    no box are left out. A row of the result has the lower, then the upper ends.
     """
     d = len(intervals_by_axis)
     chosen = np.stack([intervals_by_axis[k][interval_rows[:, k]] for k in range(d)], axis=1)

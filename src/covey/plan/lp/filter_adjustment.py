@@ -25,12 +25,14 @@ def adjust_filters(
 ) -> BrokerFilters:
     """Return filters of brokers of one level, fitted to the subscribers that they serve.
 
-    Each filter is the better of two: the rectangles of the old filter, if they are few enough,
-    shrunk to the boxes that they contain; and bounding boxes of `max_rectangles` clusters of boxes.
+    Two filters are compared for each broker, and the one with less bandwidth is returned. The first
+    has the bounding boxes of `max_rectangles` clusters of boxes. The second has the rectangles of
+    the old filter, shrunk to the boxes that they contain; it is considered only if it contains all
+    boxes and has at most `max_rectangles` rectangles.
 
     Args:
         problem: the subscribers, and the largest number of rectangles.
-        leaf_of: the broker of each subscriber; subscribers with -1 do not count.
+        leaf_of: the broker of each subscriber; subscribers with -1 are ignored.
         filters: the old filters.
         random: the source of random numbers for clustering.
     """
@@ -64,10 +66,10 @@ def _compute_bandwidth(ends: tuple[Floats, Floats], event_sample: Floats | None)
 def _shrink_rectangles(
     subscribers: Subscribers, low: Floats, high: Floats
 ) -> list[tuple[Floats, Floats]]:
-    """Return rectangles shrunk to the boxes they contain, as a list of one pair of ends.
+    """Return the rectangles, shrunk to the boxes that they contain, as a list of one pair of ends.
 
-    A box counts for the first rectangle that contains it. The list is empty if a box is in no
-    rectangle.
+    A box counts only for the first rectangle that contains it. If some box is in no rectangle, the
+    list is empty.
     """
     is_in = find_containing(subscribers, low, high)
     return [enclose_clusters(subscribers, is_in.argmax(axis=0))] if is_in.any(axis=0).all() else []

@@ -2,7 +2,7 @@
 
 A subscriber may be assigned to a child if at least half of the leaves below the child may serve it;
 if there is no such child, the threshold is halved. The load factor of a child is limited such that
-the levels below can still respect the limit of the whole. (papers: assignment)
+the levels below it can still respect the limit of the whole tree. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _MultiLevelRun:
     Args:
         problem: the whole problem.
         may_serve: the leaves (columns) that may serve each subscriber (row).
-        is_leaf_below: the leaves (columns) below each broker (row), itself included.
+        is_leaf_below: the leaves (columns) below each broker (row); for a leaf, the leaf itself.
         deadline_s: the value of `time.monotonic()` at which linear programs end.
         seed: the seed of all random choices.
     """
@@ -77,7 +77,7 @@ def _assign_to_children(
     rows: Ints | None,
     programs: list[RelaxationResult],
 ) -> int:
-    """Write the leaves of subscribers whose leaves are all below these children.
+    """Assign subscribers to these children, and on to leaves below them; write `leaf_of`.
 
     Args:
         run: the arguments that all calls share.
@@ -128,7 +128,7 @@ def _assign_to_children(
 
 
 def _compute_depth(tree: BrokerTree, broker: int) -> int:
-    """Return the number of brokers from the top level down to a broker, itself included."""
+    """Return the level of a broker: 1 below the publisher, 2 below such a broker, and so on."""
     depth = 0
     while broker >= 0:
         broker, depth = int(tree.parents[broker]), depth + 1
@@ -140,8 +140,10 @@ def _find_allowed_children(
 ) -> NDArray[np.bool_]:
     """Return which children (columns) each subscriber (row) may be assigned to.
 
-    The threshold for the share of a child's leaves is halved for a subscriber until it has a child.
-    A subscriber without any allowed leaf below these children may be assigned to all of them.
+    A subscriber may be assigned to a child if the share of the child's leaves that may serve it
+    reaches a threshold. If there is no such child, the threshold is halved for this subscriber
+    until there is one. A subscriber without any allowed leaf below these children may be assigned
+    to all of them.
     """
     allowed_share = may_serve.astype(np.float64) @ is_leaf_below.T / is_leaf_below.sum(axis=1)
     allowed: NDArray[np.bool_] = allowed_share >= _THRESHOLD
@@ -159,8 +161,8 @@ def slp(problem: Problem, *, max_seconds: float = 600.0, seed: int = 0) -> SlpRe
 
     Args:
         problem: what to plan for.
-        max_seconds: stop the rounds of linear programs after about this time, if they have not
-            covered all subscribers before.
+        max_seconds: stop the rounds of linear programs after about this time, even if their
+            filters do not cover all subscribers.
         seed: the seed of all random choices.
 
     Raises:

@@ -1,7 +1,7 @@
 """SLP1: linear programs, a maximum flow, and fitted filters, for brokers of one level.
 
-For subscribers without a leaf after the time limit, filters are widened greedily. (papers:
-assignment)
+Subscribers without a leaf after the maximum flow are assigned greedily, and filters are widened for
+them. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class SlpResult:
 
     Args:
         plan: the plan.
-        programs: sizes and solutions of all linear programs.
-        missed_count: the number of subscribers that the filters of the last programs did not cover.
+        programs: sizes and solutions of all linear programs, in the order of solving.
+        missed_count: the number of subscribers that the filters of the programs did not cover.
     """
 
     plan: Plan
@@ -45,7 +45,7 @@ class SlpResult:
     def fractional_value(self) -> float:
         """Objective value of the last linear program; NaN if there is none.
 
-        It refers to a sample and to candidate rectangles, so that it is no bound for all plans.
+        It refers to a sample and to candidate rectangles, so it is not a lower bound for all plans.
         """
         return self.programs[-1].objective_value if self.programs else np.nan
 

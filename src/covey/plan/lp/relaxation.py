@@ -1,8 +1,8 @@
 """Linear program of the assignment paper: fractions of rectangles in the filters of brokers.
 
-The paper calls its value fractional. The value is no bound for all plans: the program knows only
-the subscribers of a sample and some candidates, adds up volumes where rectangles overlap, and does
-not allow two rectangles to cover a box jointly. (papers: assignment)
+The paper calls the value of the program fractional. This value is not a lower bound for all plans:
+the program has only the subscribers of a sample and some candidates, counts the volume of overlaps
+several times, and does not allow two rectangles to cover a box jointly. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RelaxationResult:
 
     Args:
         fractions: `fractions[i, k]` is the fraction of rectangle k in the filter of broker i.
-        objective_value: the value of the solution.
+        objective_value: the sum of fraction times volume over all brokers and rectangles.
         rows: the number of constraints.
         columns: the number of variables.
         nonzeros: the number of nonzero coefficients.
@@ -55,13 +55,13 @@ def solve_relaxation(
     """Return the solution of the program; None if it has no solution or time runs out.
 
     Args:
-        max_rectangles: the largest sum of fractions of a broker.
+        max_rectangles: the largest sum of the fractions of one broker.
         allowed: the brokers (columns) that may serve each subscriber (row).
         contains: the rectangles (columns) that contain the box of each subscriber (row).
         volumes: the volume of each rectangle.
-        balanced_count: capacities apply to this number of subscribers, the first ones.
-        capacities: how many of them each broker may serve.
-        max_seconds: the time limit of the solver, at least one second.
+        balanced_count: capacities apply only to the first `balanced_count` subscribers.
+        capacities: how many of the first `balanced_count` subscribers each broker may serve.
+        max_seconds: the time limit of the solver; less than one second counts as one.
     """
     from scipy.sparse import coo_matrix
 

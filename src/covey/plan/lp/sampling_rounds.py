@@ -1,4 +1,4 @@
-"""Rounds of linear programs on weighted samples; weights double for subscribers that are missed.
+"""Rounds of linear programs on weighted samples; the weights of missed subscribers are doubled.
 
 (papers: assignment)
 """
@@ -24,15 +24,18 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_LOAD_SAMPLE_PER_BROKER = 10  # subscribers per broker in the sample that represents load
+_LOAD_SAMPLE_PER_BROKER = 10  # subscribers per broker in the uniform sample for the capacities
 _CLUSTERS_PER_BROKER = 5
 
 
 def run_sampling_rounds(
     problem: Problem, deadline_s: float, random: np.random.Generator
 ) -> tuple[BrokerFilters, list[RelaxationResult]]:
-    """Return filters that cover all or nearly all subscribers, and the programs solved for them.
+    """Return filters from rounds of linear programs, and the programs that were solved.
 
+    The rounds end when the filters cover all subscribers, when the time or all attempts of a round
+    are used up, or when samples would have to be larger than the number of subscribers. Unless the
+    filters cover all, some subscribers are missed; if no round succeeds, the filters are empty.
     Filters may have more than `max_rectangles` rectangles.
     """
     allowed_bits = find_leaves_within_delay(problem)
@@ -64,7 +67,7 @@ def run_sampling_rounds(
 
 
 def _compute_sample_size(size: int, count: int) -> int:
-    """Return the number of subscribers to draw for a sample."""
+    """Return the number of subscribers to draw for a sample: 10 · size · ln(size), at most all."""
     return min(count, int(10 * size * np.log(size)))
 
 
@@ -77,11 +80,14 @@ def _make_empty_filters(problem: Problem) -> BrokerFilters:
 def cover_sample(
     problem: Problem, sample_rows: Ints, deadline_s: float, random: np.random.Generator
 ) -> tuple[BrokerFilters, RelaxationResult] | None:
-    """Return rounded filters for a sample, and their linear program; None if time runs out.
+    """Return rounded filters for a sample, and their linear program; None without a solution.
+
+    If the program has no solution, another one with new random choices and a load factor closer to
+    `max_load` is tried. There is no solution if all attempts fail, or time runs out.
 
     Args:
         problem: the subscribers and limits.
-        sample_rows: the subscribers to cover. A uniform sample that represents load is added.
+        sample_rows: the subscribers to cover. A uniform sample for the capacities is added.
         deadline_s: the value of `time.monotonic()` at which to stop.
         random: the source of random numbers.
     """
@@ -127,10 +133,10 @@ def round_rectangles(
     high: Floats,
     random: np.random.Generator,
 ) -> BrokerFilters:
-    """Return filters of rectangles drawn at random by their fractions.
+    """Return filters of rectangles drawn at random, with probabilities that grow with fractions.
 
-    Drawings are repeated until one covers the sample; else the one that misses fewest subscribers
-    is used.
+    Up to 20 draws are made, until one serves all subscribers. If none does, the draw that misses
+    the fewest subscribers is used.
 
     Args:
         fractions: the fraction of each rectangle (column) in the filter of each broker (row).

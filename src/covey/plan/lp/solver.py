@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 def make_solver(
     costs: Floats, column_upper: Floats, matrix: Any, row_lower: Floats, row_upper: Floats
 ) -> Any:
-    """Return a HiGHS solver with a program that minimizes costs.
+    """Return a HiGHS solver with a linear program that minimizes the total cost of columns.
 
     Args:
         costs: the cost of each column.
@@ -50,10 +50,10 @@ def make_solver(
 
 
 def compute_dual_bound(costs: Floats, rows: Floats, row_lower: Floats) -> float:
-    """Return a lower bound of the costs of columns from 0 to 1 whose rows reach `row_lower`.
+    """Return a lower bound of `costs @ x` over all x from 0 to 1 with `rows @ x >= row_lower`.
 
-    It is computed from dual prices, so that it is valid for every tolerance of the solver. Where
-    the prices of rows exceed the cost of a column, the excess is subtracted.
+    It is computed from dual prices, so it holds even if the solution is inexact. Where the prices
+    of a column's rows exceed its cost, the excess is subtracted.
     """
     run = make_solver(costs, np.ones(len(costs)), rows, row_lower, np.full(len(row_lower), np.inf))
     run.run()

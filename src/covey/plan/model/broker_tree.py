@@ -55,7 +55,7 @@ class BrokerTree:
     def from_arrays(
         cls, publisher: ArrayLike, brokers: ArrayLike, *, parents: ArrayLike | None = None
     ) -> BrokerTree:
-        """Return the tree of these coordinates and parents.
+        """Return the tree with these coordinates and parents.
 
         Args:
             publisher: coordinates of the publisher, anything that NumPy converts to one row of
@@ -74,9 +74,9 @@ class BrokerTree:
         )
         if start.ndim != 1 or coordinates.ndim != 2 or coordinates.shape[1] != len(start):
             raise InvalidArgumentError(
-                f"a publisher of shape {start.shape} and brokers of shape {coordinates.shape} have "
-                "no common space: give one row of coordinates for the publisher and one of the "
-                "same length for each broker"
+                f"a publisher of shape {start.shape} and brokers of shape {coordinates.shape} do "
+                "not fit: give one row of coordinates for the publisher, and a row of the same "
+                "length for each broker"
             )
         if not (np.isfinite(start).all() and np.isfinite(coordinates).all()):
             raise InvalidArgumentError(
@@ -135,7 +135,8 @@ def _check_parents(parents: NDArray[Any], count: int) -> None:
     """Raise InvalidArgumentError unless every broker has a valid parent and they form a tree."""
     if parents.shape != (count,):
         raise InvalidArgumentError(
-            f"parents of shape {parents.shape} for {count} brokers: give each broker one parent"
+            f"parents has shape {parents.shape}, but there are {count} brokers: "
+            "give each broker one parent"
         )
     with np.errstate(invalid="ignore"):  # NaN and infinity fail the comparison below
         whole_parents = parents.astype(np.int64)
@@ -152,9 +153,9 @@ def _check_parents(parents: NDArray[Any], count: int) -> None:
 
 
 def _compute_depths(parents: Ints) -> Ints:
-    """Return the number of brokers on the path from the publisher to each broker, itself included.
+    """Return the level of each broker: 1 below the publisher, 2 below such a broker, and so on.
 
-    In a cycle of brokers the number is larger than the number of all brokers.
+    For brokers in a cycle, or below one, the result is larger than the number of all brokers.
     """
     depths, ancestors = np.zeros(len(parents), np.int64), np.arange(len(parents))
     for _ in range(len(parents) + 1):
@@ -172,7 +173,7 @@ def iter_row_chunks(row_count: int) -> Iterator[slice]:
 
 
 def compute_leaf_distances(tree: BrokerTree, positions: Floats) -> Floats:
-    """Return the distance of each position from the publisher by way of each leaf.
+    """Return the length of the path from the publisher, through each leaf, to each position.
 
     Args:
         tree: the broker tree.

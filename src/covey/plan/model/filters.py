@@ -17,7 +17,7 @@ class BrokerFilters:
     """Rectangles of the filters of all brokers.
 
     Rectangle k of broker i reaches from `lower[i, k]` to `upper[i, k]`, both ends included, for
-    every k below `rectangle_counts[i]`. Rows beyond that are padding.
+    every k below `rectangle_counts[i]`. Entries with larger k are padding.
     """
 
     lower: Floats
@@ -41,8 +41,8 @@ class BrokerFilters:
     def compute_bandwidth(self, event_sample: Floats | None = None) -> Floats:
         """Return the bandwidth of each broker.
 
-        It is the share of the events of a sample that are in the broker's filter, or without a
-        sample the exact volume of the filter.
+        With a sample, bandwidth is the share of the sampled events that the broker's filter
+        contains; without a sample, it is the exact volume of the filter.
         """
         return np.array(
             [
@@ -52,7 +52,9 @@ class BrokerFilters:
         )
 
     def covers(self, broker: int, lower: Floats, upper: Floats) -> NDArray[np.bool_]:
-        """Return whether the union of a broker's rectangles contains each box of a batch, exactly.
+        """Return for each box whether the union of a broker's rectangles contains it.
+
+        The answers are exact.
 
         Args:
             broker: the number of the broker.
@@ -74,7 +76,10 @@ class BrokerFilters:
 
 
 def _rasterize_boxes(low: Floats, high: Floats) -> tuple[list[Floats], NDArray[np.bool_]]:
-    """Return the distinct ends of boxes on each axis, and whether each cell between is in a box."""
+    """Return the distinct ends of boxes on each axis, and whether each cell is in a box.
+
+    A cell lies between two neighbouring ends on every axis.
+    """
     axes = [np.unique(np.concatenate([low[:, k], high[:, k]])) for k in range(low.shape[1])]
     is_in = np.zeros(tuple(len(axis) - 1 for axis in axes), np.bool_)
     for lower, upper in zip(low, high, strict=True):
@@ -88,7 +93,7 @@ def _rasterize_boxes(low: Floats, high: Floats) -> tuple[list[Floats], NDArray[n
 
 
 def _measure_union(low: Floats, high: Floats, event_sample: Floats | None) -> float:
-    """Return the volume of a union of boxes, or the share of the sampled events in it."""
+    """Return the volume of a union of boxes, or with a sample the share of events in the union."""
     if not len(low):
         return 0.0
     if event_sample is not None:
@@ -106,10 +111,10 @@ def _measure_union(low: Floats, high: Floats, event_sample: Floats | None) -> fl
 def _has_enough_volume(
     low: Floats, high: Floats, lower: Floats, upper: Floats
 ) -> NDArray[np.bool_]:
-    """Return which boxes share enough volume with rectangles to be covered by their union.
+    """Return for each box whether its intersections with the rectangles add up to its volume.
 
-    `low` and `high` are the rectangles, `lower` and `upper` the boxes. This is a necessary
-    condition for covering, and cheap.
+    `low` and `high` are the ends of the rectangles, `lower` and `upper` those of the boxes. The
+    union of the rectangles can contain only such boxes; this test is cheaper than the exact one.
     """
     common = np.zeros(len(lower))
     for rectangle in range(len(low)):
@@ -120,9 +125,12 @@ def _has_enough_volume(
 
 
 def _is_covered(low: Floats, high: Floats, lower: Floats, upper: Floats) -> bool:
-    """Return whether a union of boxes contains a box that no single one of them contains."""
+    """Return whether the union of several boxes contains a box that none of them contains alone.
+
+    `low` and `high` are the ends of the several boxes, `lower` and `upper` those of the one box.
+    """
     is_flat = lower == upper
-    if is_flat.any():  # on axes without length: take the boxes there, compare the other axes
+    if is_flat.any():  # use the boxes that contain its position there, and compare other axes
         contains_position = ((low <= lower) & (high >= upper))[:, is_flat].all(axis=1)
         low, high, lower, upper = (
             ends[..., ~is_flat]

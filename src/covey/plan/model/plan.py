@@ -1,4 +1,4 @@
-"""Plan: the assignment of subscribers to leaf brokers, the filters, and what they cost."""
+"""Plan: the assignment of subscribers to leaf brokers, the filters, and the checks of both."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Violations:
     """Numbers of violated conditions of a plan; all are 0 if the plan is valid.
 
     Args:
-        too_far: subscribers whose delay is more than `max_delay`, or who may not be served by their
-            leaf.
+        too_far: subscribers whose delay is more than `max_delay`; if the problem has
+            `allowed_leaves`, subscribers whose leaf is not among their allowed leaves instead.
         uncovered: subscribers whose box is not within the filter of their leaf.
         over_capacity: subscribers beyond the capacities of leaves at `max_load`.
-        not_nested: brokers whose filter is not within the filter of the broker above.
+        not_nested: brokers whose filter is not within the filter of their parent.
         too_many_rectangles: brokers whose filter has more than `max_rectangles` rectangles.
     """
 
@@ -81,12 +81,13 @@ class Plan:
         if len(self.filters) != len(problem.tree) or self.filters.lower.shape[2] != d:
             raise InvalidArgumentError(
                 f"filters of {len(self.filters)} brokers with {self.filters.lower.shape[2]} "
-                f"coordinates: the problem has {len(problem.tree)} brokers and {d} coordinates"
+                f"coordinates do not fit the problem, which has {len(problem.tree)} brokers and "
+                f"boxes with {d} coordinates"
             )
         if self.assignment.shape != (len(problem.subscribers),):
             raise InvalidArgumentError(
-                f"an assignment of shape {self.assignment.shape}: give one leaf for each of "
-                f"{len(problem.subscribers)} subscribers"
+                f"assignment has shape {self.assignment.shape}: give the number of a leaf broker "
+                f"for each of {len(problem.subscribers)} subscribers"
             )
         is_leaf = np.zeros(len(problem.tree) + 1, np.bool_)
         is_leaf[problem.tree.leaves] = True
@@ -95,7 +96,8 @@ class Plan:
         if len(wrong):
             broker = self.assignment[wrong[0]]
             raise InvalidArgumentError(
-                f"subscriber {wrong[0]} is served by {broker}, which is not a leaf of the tree"
+                f"subscriber {wrong[0]} is served by {broker}, which is not a leaf of the broker "
+                "tree: give one of tree.leaves"
             )
 
     @cached_property
@@ -142,7 +144,7 @@ class Plan:
         return delays
 
     def verify(self) -> Violations:
-        """Count all violations, computed from positions and boxes without any planner's data.
+        """Count all violations, from positions, boxes and filters alone.
 
         Cost: a distance for each subscriber and leaf, and a comparison for each subscriber and
         rectangle of its broker.
@@ -197,7 +199,7 @@ class Plan:
 
 
 def count_not_nested(tree: BrokerTree, filters: BrokerFilters) -> int:
-    """Return the number of brokers whose filter is not within the filter of the broker above."""
+    """Return the number of brokers whose filter is not within the filter of their parent."""
     return sum(
         not filters.covers(parent, *filters.rectangles_of(broker)).all()
         for broker, parent in enumerate(tree.parents.tolist())

@@ -58,8 +58,8 @@ class SavedPlan:
         d = plan.filters.lower.shape[2]
         if len(attributes) != d or len(set(attributes)) != d:
             raise InvalidArgumentError(
-                f"attributes {list(attributes)}: give {d} different attributes, one for each "
-                "coordinate of events"
+                f"attributes must be {d} different names, one for each coordinate of events, "
+                f"got {list(attributes)}"
             )
         problem = plan.problem
         return cls(
@@ -101,7 +101,7 @@ class SavedPlan:
     @staticmethod
     @check_arguments
     def check_free(folder: Path) -> None:
-        """Raise InvalidArgumentError if the folder exists, or if a file stands in its path."""
+        """Raise InvalidArgumentError if the folder exists, or a part of its path is a file."""
         check_local_path("the folder of a plan", folder)
         parent = next(ancestor for ancestor in folder.absolute().parents if ancestor.exists())
         if folder.exists() or not parent.is_dir():
@@ -148,7 +148,7 @@ class SavedPlan:
             ) from None
         except (ValueError, AttributeError, RecursionError):
             raise InvalidArgumentError(
-                f"{path} is not a plan: it is not JSON with an object in it"
+                f"{path} is not a plan: its content must be a JSON object"
             ) from None
         if file_format != _FORMAT:
             raise InvalidArgumentError(
@@ -161,7 +161,10 @@ class SavedPlan:
 
     @classmethod
     def _from_json(cls, document: dict[str, Any]) -> SavedPlan:
-        """Return the plan of a document that `_to_json` made."""
+        """Return the plan from the content of `plan.json`.
+
+        Raises KeyError, TypeError, ValueError or IndexError if the content is damaged.
+        """
         tree = BrokerTree.from_arrays(
             document["publisher"], document["brokers"], parents=document["parents"]
         )

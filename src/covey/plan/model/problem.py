@@ -25,8 +25,7 @@ Volumes of unions are exact, and their cost doubles with each rectangle.
 MAX_EVENT_DIMENSIONS = 8
 """Largest number of coordinates of sampled events.
 
-Events are counted with one table for all axes, which has fewer boundaries per axis the more axes
-there are.
+Events are counted in one table of limited size, so more axes leave fewer boundaries for each.
 """
 
 Floats = NDArray[np.float64]
@@ -113,7 +112,8 @@ def compute_leaf_capacities(
 ) -> NDArray[np.int64]:
     """Return the capacity of each leaf at a load factor.
 
-    A capacity is at most the number of all subscribers, and is rounded down.
+    The capacity is the product of load factor, fair share and number of subscribers, rounded down,
+    but at most the number of subscribers.
 
     >>> compute_leaf_capacities(np.array([0.25, 0.75]), 1.5, 10).tolist()
     [3, 10]
@@ -199,7 +199,7 @@ class Problem:
         are_positive = weights is None or ((weights > 0) & np.isfinite(weights)).all()
         if not are_positive or (weights is not None and weights.shape != (leaves,)):
             raise InvalidArgumentError(
-                f"share_weights must be one positive, finite share for each of {leaves} leaves"
+                f"share_weights must have one positive, finite share for each of {leaves} leaves"
             )
         if self.event_sample is not None and (
             self.event_sample.ndim != 2 or self.event_sample.shape[1] != d
@@ -210,8 +210,8 @@ class Problem:
             )
         if self.event_sample is not None and d > MAX_EVENT_DIMENSIONS:
             raise InvalidArgumentError(
-                f"event_sample has {d} coordinates: bandwidth can be counted from events of at "
-                f"most {MAX_EVENT_DIMENSIONS}; without event_sample it is the volume of filters"
+                f"event_sample has {d} coordinates, but at most {MAX_EVENT_DIMENSIONS} are "
+                "supported: leave it out, and bandwidth is the volume of filters"
             )
         if self.event_sample is not None and not (
             len(self.event_sample) and np.isfinite(self.event_sample).all()
@@ -221,7 +221,7 @@ class Problem:
             )
 
     def _convert_arrays(self) -> None:
-        """Convert the optional arrays from anything that NumPy converts to an array."""
+        """Convert the optional arguments to arrays, from anything that NumPy accepts."""
         for name, dtype in (
             ("allowed_leaves", np.bool_),
             ("share_weights", np.float64),
@@ -234,7 +234,10 @@ class Problem:
 
     @property
     def max_stretch(self) -> float:
-        """Largest allowed length of a path, in multiples of the shortest, plus a rounding error."""
+        """Largest allowed length of a path, in multiples of the shortest path to the subscriber.
+
+        It has a small margin for rounding errors.
+        """
         return (1 + self.max_delay) * (1 + 1e-9)
 
     @property
@@ -253,17 +256,17 @@ class Problem:
 
         Args:
             load_factor: the load in multiples of a leaf's fair share.
-            subscriber_count: the number of subscribers that the shares refer to, if it is not the
-                number of all: that of a sample, for example.
+            subscriber_count: the number of subscribers that the leaves serve together, for example
+                that of a sample; by default the number of all subscribers of the problem.
         """
         subscriber_count = len(self.subscribers) if subscriber_count is None else subscriber_count
         return compute_leaf_capacities(self.fair_shares, load_factor, subscriber_count)
 
     @property
     def load_factors(self) -> tuple[float, ...]:
-        """Load factors that planners try in turn, from `target_load` to `max_load`.
+        """Load factors that planners try in turn: `target_load`, the middle, and `max_load`.
 
-        (papers: assignment)
+        If both limits are equal, there is only one. (papers: assignment)
         """
         return tuple(
             dict.fromkeys(np.linspace(self.target_load, self.max_load, _LOAD_FACTOR_COUNT).tolist())
@@ -271,13 +274,13 @@ class Problem:
 
     @check_arguments
     def with_max_load(self, max_load: float) -> Problem:
-        """Return the same problem with another `max_load`, and a `target_load` not above it."""
+        """Return the same problem with another `max_load`, and a `target_load` of at most that."""
         return replace(self, target_load=min(self.target_load, max_load), max_load=max_load)
 
     def concat_subscribers(self, other: Problem) -> Problem:
         """Return this problem with the subscribers of another one appended to its own.
 
-        `allowed_leaves` is kept only if both problems have it.
+        The result has `allowed_leaves` only if both problems have them.
         """
         own, added = self.subscribers, other.subscribers
         subscribers = Subscribers(

@@ -19,7 +19,10 @@ _SPREAD = 14.0
 
 
 def draw_positions(random: np.random.Generator, count: int) -> tuple[Floats, NDArray[np.int64]]:
-    """Return random positions in the network and the region of each, in the ratio 4 : 1 : 4."""
+    """Return random positions in the network, and the number of the region of each.
+
+    The regions Asia (0), North America (1) and Europe (2) are drawn in the ratio 4 : 1 : 4.
+    """
     regions = random.choice(3, count, p=_SHARES)
     return _draw_around_centres(random, regions), regions
 
@@ -29,8 +32,8 @@ def make_broker_tree(
 ) -> BrokerTree:
     """Return a tree of brokers in the same regions as subscribers; the publisher is in no region.
 
-    With a `degree` the tree has two levels, and a broker of the top level has at most this number
-    of children. Without it the publisher is the parent of all brokers.
+    With a `degree`, the tree has two levels, and a broker of the top level has at most this number
+    of children. Without a degree, the publisher is the parent of all brokers.
     """
     regions = np.repeat(np.arange(3), _split_by_region(broker_count))
     publisher, positions = np.zeros(_DIMENSIONS), _draw_around_centres(random, regions)
@@ -40,7 +43,7 @@ def make_broker_tree(
 
 
 def _draw_around_centres(random: np.random.Generator, regions: NDArray[np.int64]) -> Floats:
-    """Return a random position around the centre of each region."""
+    """Return for each number of a region a random position around the region's centre."""
     positions: Floats = _CENTRES[regions] + random.normal(0, _SPREAD, (len(regions), _DIMENSIONS))
     return positions
 
@@ -55,9 +58,10 @@ def _split_by_region(count: int) -> NDArray[np.int64]:
 def build_clustered_tree(publisher: Floats, brokers: Floats, degree: int) -> BrokerTree:
     """Return a tree of two levels whose top level has as few brokers as `degree` allows.
 
-    The top level is found by repeatedly choosing the broker that is farthest from all chosen ones.
-    Then each broker of the top level is replaced ten times by the most central of the brokers near
-    it.
+    The first broker of the top level is the most central one; each further one is the broker that
+    is farthest from those chosen before. Then ten rounds follow. In each round, every broker is
+    assigned to a near broker of the top level. Then each broker of the top level is replaced by the
+    most central one of the brokers that are assigned to it.
     """
     heads = _choose_spread_heads(brokers, -(-len(brokers) // (degree + 1)))
     for _ in range(10):
@@ -69,7 +73,7 @@ def build_clustered_tree(publisher: Floats, brokers: Floats, degree: int) -> Bro
 
 
 def _choose_spread_heads(positions: Floats, count: int) -> NDArray[np.int64]:
-    """Return brokers that are far from each other, beginning with the most central one."""
+    """Return `count` brokers that are far from each other, beginning with the most central one."""
     heads = [int(np.linalg.norm(positions - positions.mean(axis=0), axis=1).argmin())]
     distances = np.linalg.norm(positions - positions[heads[0]], axis=1)
     while len(heads) < count:
@@ -79,9 +83,10 @@ def _choose_spread_heads(positions: Floats, count: int) -> NDArray[np.int64]:
 
 
 def _assign_to_heads(positions: Floats, heads: NDArray[np.int64], degree: int) -> NDArray[np.int64]:
-    """Return the head of each position, nearest pairs first; a head is its own head.
+    """Return a head for each position; a head is its own head.
 
-    Each head has at most `degree` other positions.
+    Positions are assigned to heads in the order of distance, the nearest pair first. Each head has
+    at most `degree` other positions.
     """
     distances = np.linalg.norm(positions[:, None] - positions[heads][None], axis=2)
     head_of = np.full(len(positions), -1)
@@ -96,7 +101,7 @@ def _assign_to_heads(positions: Floats, heads: NDArray[np.int64], degree: int) -
 
 
 def _find_medoid(positions: Floats, rows: NDArray[np.int64], head: int) -> int:
-    """Return the row nearest to the mean of these rows, or `head` if there are none."""
+    """Return the row whose position is nearest to the mean of `rows`; `head` if `rows` is empty."""
     if not len(rows):
         return head
     centre = positions[rows].mean(axis=0)

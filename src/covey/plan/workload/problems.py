@@ -1,16 +1,17 @@
 """Workloads of the assignment paper, as problems of any size.
 
-*Topics* (#1) replaces a generator that the paper does not print. Topics form a tree of rectangles,
-five levels deep, in which each is divided into four. Their popularity follows Zipf's law: half of
-it is common to all regions, half belongs to each region. The hundred most popular topics are left
-out. Skewed interests are used as drawn; otherwise siblings are moved towards their mean by 55%,
-which leaves a fifth of their variance (the paper reduces the variance by 55%). The upper two levels
-are damped. With broad interests a tenth of each topic's popularity moves to the topic above it,
-else a hundredth.
+*Topics* (#1) replaces a generator that the paper does not print. Topics form a tree of rectangles:
+on five levels, each rectangle is divided into four. The popularity of topics follows Zipf's law:
+one half is the same in all regions, the other half is drawn for each region. If interests are not
+skewed, the popularities of siblings are moved towards their mean by 55%, which leaves a fifth of
+their variance (the paper reduces the variance by 55%). Then the popularity of the root and of the
+first level below it becomes 0, and that of the second level is divided by 20. After this, a
+hundredth of each topic's popularity moves to the topic above it; with broad interests, a tenth.
+Finally, the hundred most popular topics are left out.
 
-*Interests* (#2) are fifty unit squares, each wanted at ten positions. *Hot spots* (#3) are boxes
-around the centres of a hundred cells; the widths of both sides are drawn, and the positions are
-independent of the boxes. (papers: assignment)
+*Interests* (#2) are fifty unit squares; the subscribers of each are at ten positions. *Hot spots*
+(#3) are boxes around the centres of a hundred cells; the widths of both sides are drawn, and the
+positions are independent of the boxes. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -50,6 +51,14 @@ def make_topics_problem(
     """Return workload #1: topics in a tree of rectangles.
 
     The paper's baseline is skewed and not broad.
+
+    Args:
+        subscriber_count: the number of subscribers.
+        broker_count: the number of brokers.
+        skewed: use the popularity of topics as drawn; if False, siblings are made more equal.
+        broad: move more of the popularity to larger topics.
+        degree: the largest number of children of a top-level broker; None for a tree of one level.
+        seed: the seed of all random choices.
     """
     random = np.random.default_rng([seed, 1])
     tree = make_broker_tree(random, broker_count, degree=degree)
@@ -74,7 +83,10 @@ def make_interests_problem(
     degree: int | None = None,
     seed: int = 0,
 ) -> Problem:
-    """Return workload #2: fifty small boxes, independent of each other, with ten positions each."""
+    """Return workload #2: fifty small boxes, independent of each other, with ten positions each.
+
+    `degree` is the largest number of children of a top-level broker; None is for one level.
+    """
     random = np.random.default_rng([seed, 2])
     tree = make_broker_tree(random, broker_count, degree=degree)
     positions, _ = draw_positions(random, _POSITIONS)
@@ -97,7 +109,10 @@ def make_hot_spots_problem(
     degree: int | None = None,
     seed: int = 0,
 ) -> Problem:
-    """Return workload #3: boxes around a hundred centres, at positions independent of them."""
+    """Return workload #3: boxes around a hundred centres, at positions independent of the boxes.
+
+    `degree` is the largest number of children of a top-level broker; None is for one level.
+    """
     random = np.random.default_rng([seed, 3])
     tree = make_broker_tree(random, broker_count, degree=degree)
     positions, _ = draw_positions(random, _POSITIONS)
@@ -128,7 +143,7 @@ ASSIGNMENT_PROBLEMS = {
     "interests": make_interests_problem,
     "hot-spots": make_hot_spots_problem,
 }
-"""All six workloads by name; each is a function of sizes, degree and seed."""
+"""The six problems by name: functions of subscriber and broker counts, degree and seed."""
 
 
 def _compute_zipf_weights(count: int, exponent: float) -> Floats:
@@ -141,7 +156,10 @@ def _compute_zipf_weights(count: int, exponent: float) -> Floats:
 def _build_topic_tree(
     random: np.random.Generator,
 ) -> tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Return lower and upper corners, parent and level of each topic; the root is first."""
+    """Return lower corner, upper corner, parent and level of each topic.
+
+    The root is topic 0, on level 0, and has the parent -1.
+    """
     boxes, parents, levels = [(0.0, 0.0, _SIDE, _SIDE)], [-1], [0]
     for topic in range((4**_LEVELS - 1) // 3):
         left, low, right, high = boxes[topic]
@@ -158,7 +176,10 @@ def _draw_popularity(
     random: np.random.Generator, parents: NDArray[np.int64], levels: NDArray[np.int64],
     skewed: bool, moved_up_share: float,
 ) -> Floats:  # fmt: skip
-    """Return the popularity of each topic (column) in each region (row)."""
+    """Return the popularity of each topic (column) in each region (row).
+
+    `moved_up_share` of the popularity of each topic below level 1 is moved to the topic above it.
+    """
     count = len(parents)
     weights = _compute_zipf_weights(count, 1.0)
     common = weights[random.permutation(count)]

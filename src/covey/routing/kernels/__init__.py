@@ -8,7 +8,7 @@ Modules, in the order in which data passes through them:
 - `dominance`: writes regions as points, and finds for each query point a stored point that is at
   most as large in every coordinate.
 - `run_blocks`: the two-level B+tree of runs of positions: find, split and join runs.
-- `counted_ranges`: adds ranges to the tree or removes them, and tests what it contains.
-- `first_cover`: the first region that contains each run of the curve, and the absorbers of a
+- `counted_ranges`: adds ranges to the tree or removes them, and tests what the tree contains.
+- `first_cover`: the first region that contains each run of positions, and the absorbers of a
   region.
 """

@@ -1,4 +1,4 @@
-"""Changes of the tree of `covey.routing.counted_ranges` by ranges, and queries of it."""
+"""Kernels that change the tree of `covey.routing.counted_ranges` by ranges, and query it."""
 
 from __future__ import annotations
 
@@ -44,21 +44,25 @@ def apply_ranges(
     gap: int,
     kind_counts: Ints,
 ) -> tuple[int, Ints, Ints]:
-    """Add `increment` to the counts of ranges, one after another, while there is space for blocks.
+    """Add `increment` to the count of each position of each range, one range after another.
+
+    The count of a position is the number of ranges that contain it. The call ends when the
+    directory has no space for more blocks.
 
     Args:
         blocks: the runs; see `covey.routing.kernels.run_blocks`.
         directory: the directory of the blocks.
         state: the number of entries and their capacity.
-        firsts: the first positions of ranges.
-        lasts: the last positions.
+        firsts: the first position of each range.
+        lasts: the last position of each range.
         increment: 1 to add ranges, -1 to remove them.
         gap: gaps of at most this many positions are advertised.
-        kind_counts: the numbers of ranges by kind; the kinds of these ranges are added.
+        kind_counts: numbers of ranges by kind (covered, partial, new, merged); each range that is
+            applied is added here.
 
     Returns:
-        The number of ranges that were applied, and the first and last positions of the advertised
-        ranges that changed.
+        The number of ranges that were applied, and the advertised positions that changed, as first
+        and last positions of ranges.
     """
     changed = np.empty((2, 2 * len(firsts) + 16), np.int64)
     count = 0
@@ -101,7 +105,7 @@ def apply_ranges(
             directory[MIN_COUNT, block] = min(directory[MIN_COUNT, block], least)
             y = find_next_start(blocks, directory, state, e, s) - 1
             if previous_count == 0 or previous_count + increment == 0:
-                # The run that no range contains and that this one shortens or is now part of.
+                # a to b is the run without ranges, before this range is added or after its removal.
                 a, b = left if x == first else x, right if y == last else y
                 if a == 0 or b == POSITION_END or b - a >= gap:  # not a filled gap
                     new += y - x + 1
@@ -135,7 +139,7 @@ def apply_ranges(
 def contains_positions(
     blocks: Ints, directory: Ints, state: Ints, positions: Ints, gap: int
 ) -> NDArray[np.bool_]:
-    """Return whether each position is in the union, or in a gap of it that is filled."""
+    """Return for each position whether it is in the union, or in a filled gap of the union."""
     is_contained = np.zeros(len(positions), np.bool_)
     for i in range(len(positions)):
         if positions[i] < 0:
@@ -155,7 +159,7 @@ def contains_positions(
 def covers_ranges(
     blocks: Ints, directory: Ints, state: Ints, firsts: Ints, lasts: Ints, gap: int
 ) -> NDArray[np.bool_]:
-    """Return whether all positions of each range are in the union, or in gaps that are filled."""
+    """Return for each range whether all its positions are in the union or in filled gaps."""
     is_covered = np.ones(len(firsts), np.bool_)
     for i in range(len(firsts)):
         e, s = find_run(blocks, directory, state, firsts[i])
@@ -176,7 +180,7 @@ def covers_ranges(
 
 @kernel
 def count_ranges(blocks: Ints, directory: Ints, state: Ints, positions: Ints) -> Ints:
-    """Return how many ranges contain each position."""
+    """Return for each position how many ranges contain it."""
     counts = np.zeros(len(positions), np.int64)
     for i in range(len(positions)):
         e, s = find_run(blocks, directory, state, positions[i])
@@ -188,7 +192,7 @@ def count_ranges(blocks: Ints, directory: Ints, state: Ints, positions: Ints) ->
 def list_runs(blocks: Ints, directory: Ints, state: Ints) -> tuple[Ints, Ints]:
     """Return the starts of all runs in order, and their counts.
 
-    A last item is the end of all positions, with a count of 0.
+    The last item of both is not a run: it is the end of all positions, with a count of 0.
     """
     total = 0
     for e in range(state[ENTRIES_USED]):

@@ -19,9 +19,9 @@ def write_ends(
     rows: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
     nulls: NDArray[np.bool_], ends: NDArray[np.int64], leaves_null_out: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Write two coordinates and whether null is excluded, for each constraint.
+    """Write for each constraint its two coordinates, and whether it excludes null.
 
-    Constraints without a value get the largest coordinates, beyond all values.
+    A constraint without a value gets the largest coordinates, because every constraint covers it.
     """
     for i in range(len(rows)):
         row, is_empty = rows[i], lower[i] > upper[i]
@@ -42,15 +42,16 @@ def find_dominating(
     covering_rows: NDArray[np.int64],
     doubtful_pairs: NDArray[np.int64],
 ) -> int:
-    """Write for each query point the first stored row that covers it for certain, or -1.
+    """Write for each query point the first stored row that certainly covers it, or -1.
 
-    A stored point covers it for certain if it is at most the query point in every coordinate and
-    both are exact. If there is none, the stored rows that may cover it are written to
-    `doubtful_pairs`, as far as there is space. With `exclude_self` the query points are the stored
-    ones; a point does not cover itself, and of equal points the first covers the others.
+    A stored point certainly covers a query point if it is at most as large in every coordinate and
+    both points are exact. If there is no such point, the stored rows that may cover the query point
+    are written to `doubtful_pairs`, as far as there is space. With `exclude_self`, the query points
+    are the stored points; a point does not cover itself, and of equal points the first covers the
+    others.
 
     Returns:
-        The number of doubtful pairs.
+        The number of doubtful pairs, including pairs for which there was no space.
     """
     selected_rows, doubtful_count = np.empty(stored_count + 8, np.int64), 0
     flags = np.zeros((stored_count + 7) // 8 * 8, np.bool_)
@@ -87,10 +88,14 @@ def _select_at_most(
     flags: Any,
     selected_rows: Any,
 ) -> Any:
-    """Write which stored points are at most a query point in every coordinate; return their number.
+    """Write the rows of stored points that are at most a query point in every coordinate.
 
-    The first four coordinates of all points are compared together, the others only of the remaining
-    points. `flags` has space for a flag for each point, and for seven more that are never set.
+    The first four coordinates of all points are compared together; the other coordinates are
+    compared only for points that remain. `flags` has one item per point, and up to seven more that
+    are never set.
+
+    Returns:
+        The number of rows.
     """
     if len(stored_points) >= 4:
         a, b, c, d = (

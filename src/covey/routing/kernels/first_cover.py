@@ -1,4 +1,4 @@
-"""First region of each run of the curve, and the absorbers that follow from it."""
+"""First region of each run of positions, and the absorbers of regions that follow from it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Numbers = NDArray[np.int64]
 def find_first_covering_rows(
     offsets: Numbers, starts: Numbers, stops: Numbers, run_count: int
 ) -> Numbers:
-    """Return for each run the first row whose ranges contain it, or -1.
+    """Return for each run the first row with a range that contains it, or -1.
 
-    A run that has a row is skipped in all later searches.
+    Row i has the ranges from `offsets[i]` to `offsets[i + 1]` - 1, and range r contains the runs
+    from `starts[r]` to `stops[r]` - 1. A run that has a row is skipped in all later searches.
     """
     first_rows, next_open = np.full(run_count, -1), np.arange(run_count + 1)
     for row in range(len(offsets) - 1):
@@ -39,12 +40,13 @@ def find_first_covering_rows(
 def collect_absorbers(
     offsets: Numbers, starts: Numbers, stops: Numbers, covering_rows: Numbers, query_rows: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return for each query row the first rows of its runs, each once, ascending.
+    """Return for each query row the rows that `find_first_covering_rows` has for its runs.
 
-    If the query row is among them, it is the only one.
+    Each row is returned once, in ascending order. If the query row itself is among them, only the
+    query row is returned.
 
     Returns:
-        The offsets of the rows of each query row, and all these rows.
+        The offsets by query row, and the rows of all query rows.
     """
     absorber_rows = np.empty(4 * len(query_rows) + 16, np.int64)
     result_offsets, seen = np.zeros(len(query_rows) + 1, np.int64), np.full(len(offsets), -1)

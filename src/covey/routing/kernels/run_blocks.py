@@ -3,8 +3,8 @@
 A block has two rows: the start of each run, and the number of ranges that contain the run but not
 the whole block. The directory has for each entry its block and the start of that block. It has for
 each block the number of its runs, the number of ranges that contain the whole block, and a lower
-limit of the counts of its runs. A range that changes nothing of what is advertised in a block can
-therefore skip the block.
+limit of the counts of its runs. So a range that contains a whole block is applied in one step if
+nothing changes that is advertised in the block.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ POSITION_END = np.iinfo(np.int64).max
 
 @kernel(inline="always")
 def count_ranges_at(blocks: Any, directory: Any, block: Any, slot: Any) -> Any:
-    """Return how many ranges contain a run."""
+    """Return how many ranges contain the run in a slot of a block."""
     return blocks[block, RUN_COUNT, slot] + directory[BLOCK_COUNT, block]
 
 
@@ -77,7 +77,10 @@ def find_run(blocks: Ints, directory: Ints, state: Ints, position: int) -> tuple
 def find_run_near(
     blocks: Ints, directory: Ints, state: Ints, entry: int, position: int
 ) -> tuple[int, int]:
-    """Return the run that contains a position; faster if that is in the block of this entry."""
+    """Return the run that contains a position, as directory entry and slot in its block.
+
+    If the run is in the block of `entry`, this is faster than `find_run`.
+    """
     if (
         entry < state[ENTRIES_USED]
         and directory[ENTRY_START, entry] <= position
@@ -109,7 +112,7 @@ def _find_run_in_block(
 def find_previous_run(
     blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int
 ) -> tuple[int, int]:
-    """Return block and slot of the run before another one, which must not be the first."""
+    """Return block and slot of the run before a run, which must not be the first of all."""
     if slot > 0:
         return directory[ENTRY_BLOCK, entry], slot - 1
     block = directory[ENTRY_BLOCK, entry - 1]
@@ -118,7 +121,7 @@ def find_previous_run(
 
 @kernel
 def find_next_start(blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int) -> int:
-    """Return the start of the run after another one; the end of all positions after the last."""
+    """Return the start of the run after a run; for the last run, the end of all positions."""
     block = directory[ENTRY_BLOCK, entry]
     if slot + 1 < directory[BLOCK_RUNS, block]:
         return blocks[block, RUN_START, slot + 1]  # type: ignore[no-any-return]
@@ -127,9 +130,9 @@ def find_next_start(blocks: Ints, directory: Ints, state: Ints, entry: int, slot
 
 @kernel
 def split_run_at(blocks: Ints, directory: Ints, state: Ints, entry: int, position: int) -> int:
-    """Split a run so that one starts at a position; return the entry of that run.
+    """Split a run so that a run starts at `position`; return the directory entry of its block.
 
-    `entry` is a directory entry near the position.
+    The search begins at `entry`, so that an entry near the position is faster.
     """
     entry, slot = find_run_near(blocks, directory, state, entry, position)
     block = directory[ENTRY_BLOCK, entry]
@@ -152,7 +155,7 @@ def split_run_at(blocks: Ints, directory: Ints, state: Ints, entry: int, positio
 
 @kernel
 def _split_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None:
-    """Move the second half of a block to an unused one."""
+    """Move the second half of the runs of a block to an unused block."""
     block, used = directory[ENTRY_BLOCK, entry], state[ENTRIES_USED]
     other, half = directory[ENTRY_BLOCK, used], MAX_BLOCK_RUNS // 2
     for i in range(half):
@@ -177,7 +180,10 @@ def _split_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None
 
 @kernel
 def join_with_previous(blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int) -> None:
-    """Join a run, not the first, with the one before it if their counts are equal."""
+    """Join a run with the run before it if their counts are equal.
+
+    The run must not be the first of all. A block that becomes small is merged with a neighbour.
+    """
     block = directory[ENTRY_BLOCK, entry]
     earlier, last = find_previous_run(blocks, directory, state, entry, slot)
     if count_ranges_at(blocks, directory, earlier, last) != count_ranges_at(
@@ -201,7 +207,7 @@ def join_with_previous(blocks: Ints, directory: Ints, state: Ints, entry: int, s
 
 @kernel
 def _merge_with_next_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None:
-    """Merge a block and the next one if together they fill at most half a block."""
+    """Merge a block with the next one if one is empty, or both fill at most half a block."""
     block, other = directory[ENTRY_BLOCK, entry], directory[ENTRY_BLOCK, entry + 1]
     run_count = directory[BLOCK_RUNS, block]
     if (

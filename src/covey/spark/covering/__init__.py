@@ -1,8 +1,8 @@
-"""Reduction on Spark: find redundant subscriptions, and build filters that contain all of them.
+"""Reduction on Spark: find redundant subscriptions, and build filters for all subscriptions.
 
-`covey.covering` has the algorithms and a protocol for their executor, which this package implements
-with Spark tasks over portions of rows. Arrays that all tasks need are written to the store once and
-mapped by each worker.
+`covey.covering` has the algorithms, and a protocol of executors that run their steps. This package
+implements the protocol with Spark tasks, each for a portion of the rows. Arrays that all tasks need
+are written to the store once, and each worker maps them into its memory.
 
 In the order in which data passes through them:
 

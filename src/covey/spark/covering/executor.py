@@ -1,4 +1,4 @@
-"""Executor of the distributable steps of a reduction in Spark tasks."""
+"""Executor that runs the distributable steps of a reduction in Spark tasks."""
 
 from __future__ import annotations
 
@@ -35,13 +35,17 @@ class SparkExecutor:
     job: SharedArrayJob
 
     def find_covering_rows(self, index: SegmentIndex) -> Rows:
-        """Return for each indexed region the row of another one that covers it, -1 if none does."""
+        """Return for each indexed region the row of another one that covers it; -1 if none does."""
         with self._share_indexes({}, index=index) as file:
             answers = self.job.run(_find_covers_in_portion, file, len(index), _PORTION_ROWS)
         return concat_answers(answers, "found").astype(np.int64)
 
     def find_subsumed(self, absorbing: AbsorberIndex, budget: int) -> Subsumption:
-        """Find the subsumed boxes by subtraction of at most `budget` other boxes from each."""
+        """Find the boxes that are subsumed by others.
+
+        A box is tested by subtracting at most `budget` other boxes from it; if a part remains, it
+        counts as not subsumed.
+        """
         boxes = absorbing.boxes
         arrays: dict[str, NDArray[Any]] = {
             "lower": boxes.lower, "upper": boxes.upper, "rest": boxes.residual_ids,
@@ -62,7 +66,13 @@ class SparkExecutor:
     def propose_merges(
         self, groups: Sequence[HullGroup], unwanted: NDArray[np.int32] | None, limit: float
     ) -> list[HullMerges]:
-        """Return for each group the hull merges that `propose_merges` of the core returns."""
+        """Return the hull merges that each group of boxes proposes, in the order of the groups.
+
+        Args:
+            groups: boxes that may be merged with each other.
+            unwanted: sampled events that no subscription matches, as codes; None without a sample.
+            limit: largest total cost of the merges of a group.
+        """
         if not groups:
             return []
         arrays: dict[str, NDArray[Any]] = {
@@ -80,7 +90,10 @@ class SparkExecutor:
         return [HullMerges(*fields) for fields in zip(*columns, strict=True)]
 
     def _share_indexes(self, arrays: NamedArrays, **indexes: SegmentIndex) -> Any:
-        """Share arrays and the arrays of indexes, these with the index name as prefix."""
+        """Share arrays with all tasks, and the arrays of indexes.
+
+        The name of an index's array begins with the name of the index and a dot.
+        """
         index_arrays = {
             f"{index_name}.{name}": array
             for index_name, index in indexes.items()
@@ -91,7 +104,7 @@ class SparkExecutor:
 
 
 def _open_index(shared_arrays: MappedArrays, index_name: str = "index") -> SegmentIndex:
-    """Return the shared index of this name."""
+    """Return a shared index, built from the arrays whose names begin with `index_name`."""
     arrays = {
         name.removeprefix(f"{index_name}."): array
         for name, array in shared_arrays.arrays.items()

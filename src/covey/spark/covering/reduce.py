@@ -57,8 +57,8 @@ def reduce_subscriptions(
     Args:
         subscriptions: the subscriptions, as `Matcher.fit` takes them.
         sample: typical events, of which at most 100,000 are used to estimate false forwards.
-            Without a sample they are estimated by volume, measured by the distribution of the
-            regions' ends.
+            Without a sample, false forwards are estimated from the volumes of regions, where
+            lengths are measured by the distribution of the regions' ends.
         max_false_positive_rate: largest share of events that filters may forward although no
             subscription matches them. With 0, only perfect merges of hulls are made.
         max_subtractions: largest number of regions that are subtracted from a region to find out
@@ -73,12 +73,12 @@ def reduce_subscriptions(
         InvalidArgumentError: a parameter does not fit, or no subscription is valid.
         SchemaError: the sample does not fit the subscriptions.
 
-    Guarantee: the union of the active subscriptions is the union of all, and filters contain it.
-    The model of the result has the matches of a model of all subscriptions. The result does not
-    depend on partitions or retries.
+    Guarantee: the active subscriptions have the same union as all subscriptions, and the filters
+    contain this union. The model of the result has exactly the matches that a model of all
+    subscriptions has. The result does not depend on partitions or retries.
 
-    Cost: a fit; then about 50 µs per region, divided among all workers, and a copy of all regions
-    in the driver's memory, about 500 bytes each.
+    Cost: a fit, and then about 50 µs per region, divided among all workers. The driver holds a copy
+    of all regions in memory, about 500 bytes for each.
     """
     if not 0 <= max_false_positive_rate < 1:
         raise InvalidArgumentError(
@@ -109,7 +109,7 @@ def reduce_subscriptions(
         limits=ReductionLimits(max_subtractions, max_false_positive_rate),
         executor=SparkExecutor(job),
     )
-    clock.lap("compact")
+    clock.lap("reduce")
     statuses = SubscriptionStatuses.from_reduction(batch, reduction)
     is_active = statuses.statuses == RegionStatus.ACTIVE
     if not is_active.all() and is_active.any():
@@ -135,9 +135,9 @@ def reduce_subscriptions(
 def _merge_step_seconds(
     steps: dict[str, float], covering_seconds: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the seconds of all steps in their order, and the total.
+    """Return the seconds of all steps in the order in which they ran, and the total.
 
-    The step "compact" is replaced by its parts, which are `covering_seconds`.
+    The step "reduce" is left out, because `covering_seconds` has the times of its parts.
     """
     seconds = {
         "fit": steps["fit"],
@@ -150,7 +150,7 @@ def _merge_step_seconds(
 
 
 def _no_subscriptions_error(model: MatcherModel) -> InvalidArgumentError:
-    """Return the error for a set of subscriptions that is empty, or in which none is valid."""
+    """Return the error to raise if there are no subscriptions, or if none of them is valid."""
     rejected = model.rejectedSubscriptions
     first = rejected.orderBy(quote_identifier(rejected.columns[0])).first()
     if first is None:
@@ -164,7 +164,7 @@ def _no_subscriptions_error(model: MatcherModel) -> InvalidArgumentError:
 def _count_statuses_by_attribute(
     regions: Regions, statuses: NDArray[np.int8]
 ) -> dict[str, dict[str, int]]:
-    """Return for each attribute and status the number of regions that constrain the attribute."""
+    """Return by attribute and status how many regions of this status constrain the attribute."""
     names = STATUS_NAMES[:NEVER_MATCHES]
     counts = {
         name: np.bincount(statuses[constraints.rows], minlength=len(names))
@@ -177,7 +177,7 @@ def _count_statuses_by_attribute(
 
 
 def _sample_events(model: MatcherModel, sample: DataFrame) -> Events:
-    """Return at most 100,000 events with all attributes that subscriptions constrain."""
+    """Return at most 100,000 events of the sample, with all constrained attributes."""
     state = model._state
     return sample_events(
         sample, state.space, state.constrained_attributes, model._attribute, _MAX_SAMPLE_EVENTS

@@ -18,15 +18,15 @@ __all__ = ["ReductionResult"]
 
 @dataclass(frozen=True, slots=True)
 class ReductionResult:
-    """Result of `reduce_subscriptions`; `str` of it is a summary in one line.
+    """Result of `reduce_subscriptions`; `str` returns a summary in one line.
 
     Args:
         model: model with the same matches as a model of all subscriptions. It tries redundant
             subscriptions only on events that match an active one.
-        summary: numbers of regions that each step removed, and of filters.
+        summary: number of regions that each step removed, and number of filters.
         seconds_by_step: seconds of each step.
         folder: folder of the tables, relative to the location of the store.
-        status_counts_by_attribute: for each attribute and status, the number of regions that
+        status_counts_by_attribute: by attribute and status, how many regions of this status
             constrain the attribute.
     """
 
@@ -40,30 +40,31 @@ class ReductionResult:
     def statuses(self) -> DataFrame:
         """Status of every subscription.
 
-        Columns: the id; `status`, which is active, equal, covered, subsumed or never; and
-        `absorbed_by`, the ids of subscriptions whose union contains this one. Absorbers are active
-        or have larger absorbers themselves.
+        Columns: the id; `status`, which is active, equal, covered, subsumed, or never if no event
+        can match; and `absorbed_by`, the ids of subscriptions whose union contains this one. These
+        are active, or are absorbed in turn by larger ones.
         """
         name = self.model._param_value(self.model.idCol)
         return self._read_table("subscriptions").withColumnRenamed("id", name)
 
     @property
     def active(self) -> DataFrame:
-        """Ids of the active subscriptions."""
+        """Ids of the active subscriptions, in one column."""
         name = self.model._param_value(self.model.idCol)
         return self.statuses.where("status = 'active'").select(F.col(f"`{name}`"))
 
     @property
     def redundant(self) -> DataFrame:
-        """Rows of `statuses` of the redundant subscriptions."""
+        """Redundant subscriptions, with the columns of `statuses`."""
         return self.statuses.where("status != 'active'")
 
     @property
     def filters(self) -> DataFrame:
         """Filters that together contain all active subscriptions.
 
-        Columns: `filter`, a number; `predicate`; and `regions`, the number of regions of which the
-        filter is the hull. Predicates are rendered when the DataFrame is read, 0.1 ms each.
+        Columns: `filter`, a number; `predicate`; and `regions`, the number of active regions whose
+        hull the filter is. Predicates are rendered when the DataFrame is read, which takes 0.1 ms
+        each.
         """
         location = f"{self.model._state.location}/{self.folder}/store"
         schema = "filter long, predicate string, regions long"

@@ -1,4 +1,4 @@
-"""Jobs in Spark's workers over portions of rows, with arrays that all workers map from one file."""
+"""Jobs that run a function over portions of rows in workers, which map shared arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ __all__ = ["NamedArrays", "SharedArrayJob"]
 
 NamedArrays = Mapping[str, NDArray[Any]]
 PortionWork = Callable[[MappedArrays, int, int], NamedArrays]
-"""Function of a portion: shared arrays, its first row, the row after its last; returns arrays."""
+"""Function that is run on a portion of rows, and returns arrays.
+
+Its arguments are the shared arrays, the first row of the portion, and the row after the last one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class SharedArrayJob:
 
     @contextmanager
     def share_arrays(self, arrays: NamedArrays, meta: Mapping[str, JsonValue]) -> Iterator[str]:
-        """Write arrays to a file for workers, yield its name, and delete the file at the end.
+        """Write arrays to a file, yield its name for `run`, and delete the file at the end.
 
         Args:
             arrays: the arrays by name.
@@ -59,12 +62,12 @@ class SharedArrayJob:
     ) -> list[NamedArrays]:
         """Run a function on all portions of the rows, and return the answers in order.
 
-        Spark runs a portion again if it fails. Answers are collected on the driver, so they should
-        have only a few bytes per row.
+        Spark runs a portion again after a failure. The driver collects all answers, so an answer
+        should have only a few bytes per row.
 
         Args:
             work: the function.
-            file: name of the file of shared arrays.
+            file: name of the file of shared arrays, from `share_arrays`.
             row_count: number of rows.
             portion_rows: largest number of rows of a portion.
         """
@@ -89,13 +92,13 @@ class SharedArrayJob:
 
 
 def concat_answers(answers: Sequence[NamedArrays], name: str) -> NDArray[Any]:
-    """Return the array of this name in all answers, concatenated."""
+    """Return one array: the arrays with this name in all answers, concatenated."""
     return np.concatenate([answer[name] for answer in answers])
 
 
 @lru_cache(4)
 def _open_arrays(location: str, file: str) -> MappedArrays:
-    """Return shared arrays, which a worker maps once."""
+    """Return shared arrays; a worker maps their file once and then reuses it."""
     return _open_files(location).open(file)
 
 

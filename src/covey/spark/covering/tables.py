@@ -1,4 +1,7 @@
-"""Tables of a reduction's result, and the version of the store in which active ones come first."""
+"""Tables of a reduction's result, and a version that matches active subscriptions first.
+
+Redundant subscriptions are matched only with the events that match an active one.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +41,16 @@ Rows = NDArray[np.int64]
 NEVER_MATCHES = max(RegionStatus) + 1
 """Status of a subscription that is unsatisfiable: it has no region."""
 STATUS_NAMES = (*(status.name.lower() for status in RegionStatus), "never")
-"""Names of statuses in tables, by number."""
-_FILE_ROWS, _ROW_GROUP_ROWS = 500_000, 50_000  # rows of a file, and of a row group (for a task)
+"""Names of statuses in tables; the position is the number of the status."""
+_FILE_ROWS, _ROW_GROUP_ROWS = 500_000, 50_000  # rows of a file, and of a row group (one task each)
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionStatuses:
     """Status of each subscription, and the rows of the subscriptions that absorb it.
 
-    The status of a subscription is the smallest of its regions' statuses: it is active if one of
-    its regions is. An active subscription has no absorbers.
+    The status of a subscription is the smallest number among the statuses of its regions. So a
+    subscription with an active region is active. An active subscription has no absorbers.
     """
 
     statuses: NDArray[np.int8]
@@ -80,14 +83,14 @@ class SubscriptionStatuses:
 def publish_active_first(
     job: SharedArrayJob, base_version: int, is_active: NDArray[np.bool_], label: str
 ) -> Manifest:
-    """Commit a version with a segment of active subscriptions, and a gated one of the others.
+    """Commit a version with a segment of active subscriptions and a gated one of redundant ones.
 
-    Only events that match an active subscription are matched with the redundant ones.
+    Only events that match an active subscription are matched with the gated segment.
 
     Args:
         job: runner of the tasks that stage the segments.
-        base_version: version whose subscriptions are divided.
-        is_active: for each live row of the version, whether the subscription is active.
+        base_version: version whose subscriptions are divided into the two segments.
+        is_active: for each live row of that version, whether the subscription is active.
         label: label of the new version.
     """
     with job.share_arrays({"is_active": is_active}, {}) as file:
@@ -106,7 +109,8 @@ def write_result_tables(
 ) -> str:
     """Write the tables of subscriptions and of filters, and return their folder.
 
-    Filters are written to a separate store, from which `RenderFiltersTask` renders predicates.
+    The folder is relative to `location`. Filters are also written to a separate store in it, from
+    which `RenderFiltersTask` renders their predicates.
 
     Args:
         location: location of the model's store.
@@ -115,7 +119,7 @@ def write_result_tables(
         statuses: status and absorbers of each subscription.
         reduction: the reduction, with the filters.
     """
-    folder, directory = f"compacted/{uuid4().hex}", open_storage(location)
+    folder, directory = f"reduced/{uuid4().hex}", open_storage(location)
     numbers = np.arange(len(reduction.filters))
     with Store.create(
         f"{location}/{folder}/store", reduction.filters.space.without_derived
@@ -136,9 +140,10 @@ def write_result_tables(
 
 @dataclass(frozen=True, slots=True)
 class RenderFiltersTask:
-    """Function of a `mapInArrow` that adds the predicates of filters to their numbers.
+    """Function of a `mapInArrow` over rows of the table of filters: add a column `predicate`.
 
-    `location` is the location of the store of filters.
+    Args:
+        location: location of the store of filters.
     """
 
     location: str
@@ -177,7 +182,10 @@ def _build_status_tables(
 def _stage_active_or_redundant(
     location: str, base_version: int, shared_arrays: MappedArrays, start: int, stop: int
 ) -> NamedArrays:
-    """Stage the segment of the active subscriptions (portion 0) or of the others (portion 1)."""
+    """Stage the segment of the active subscriptions, or of the redundant ones.
+
+    Portion 0 (`start` is 0) stages the active ones, portion 1 the redundant ones.
+    """
     assert stop == start + 1
     is_active = shared_arrays.arrays["is_active"]
     positions = np.flatnonzero(is_active if start == 0 else ~is_active)

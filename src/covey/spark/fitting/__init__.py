@@ -1,21 +1,21 @@
 """Fit subscriptions: parse and index them in Spark's workers, commit one version.
 
-Subscriptions are shuffled once by id. Each task parses its partition and writes it as one staged
-segment; rejected subscriptions are rows of the task's output. Expressions whose types only Spark
-knows are returned to the driver, which has Spark's analyzer find their types. Their subscriptions
-wait and are then encoded again. A single task commits the staged segments.
+Subscriptions are shuffled once by id. Each task parses its partition and writes the accepted
+subscriptions as a staged segment; rejected subscriptions are rows of the task's output. A task also
+returns the expressions whose types only Spark knows, and the subscriptions that compare them. The
+driver has Spark's analyzer find these types, and then the waiting subscriptions are encoded again.
+A single task commits the staged segments.
 
 In the order in which data passes through them:
 
-    change_feed          changes in a DataFrame or a Delta change feed: upserts and deletions
+    change_feed          changes in a DataFrame or a Delta change feed: upserts and removals
     subscription_loader  `load_subscriptions`: the rounds of a fit or an update, on the driver
-    encode_task          `EncodeTask`: predicates or range columns to a staged segment
+    encode_task          `EncodeTask`: make a staged segment of predicates or range columns
     range_columns        constraints in two columns, a lower and an upper end
     task_results         rows that an `EncodeTask` returns: segments, rejections, expressions
     expression_analysis  `SparkExpressionTypes`: types of expressions from Spark's analyzer
 
-Guarantee: a task that Spark runs twice stages the same subscriptions twice, but commits none of
-them. Only the committed version is read.
+Guarantee: if Spark runs an encoding task twice, the staged segment of only one run is committed.
 """
 
 from typing import TYPE_CHECKING

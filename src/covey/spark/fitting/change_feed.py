@@ -1,4 +1,4 @@
-"""Changes of subscriptions in a DataFrame, which may be the change feed of a Delta table."""
+"""Classification of subscription changes in a DataFrame or in the change feed of a Delta table."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ _UNKNOWN_TYPE_REASON = (
 
 
 def classify_changes(changes: DataFrame, params: MatcherParams) -> tuple[DataFrame, Column, Column]:
-    """Return the changes that count, with columns that classify them.
+    """Return the changes that have an effect, and columns that classify them.
 
-    A change with a null predicate removes its subscription, unless constraints are range columns.
-    In a change feed, deletions also remove, and only the last change of each id counts. Within one
-    commit this is the state after the commit.
+    A change with a null predicate removes its subscription, unless the constraints are in range
+    columns. A change feed is recognised by its column `_change_type`. There, deletions remove
+    subscriptions as well, and only the last change of each id has an effect. Of the changes of one
+    commit, an insertion or the row after an update counts as later than a deletion.
 
     Returns:
-        The changes; whether each one removes its subscription; and the reason why it is refused,
-        null if it is not.
+        The changes; a column that is true if a change removes its subscription; and a column with
+        the reason why a change is refused, null for accepted changes.
     """
     removes = F.lit(False)
     if not params.isDefined(params.rangeCols):

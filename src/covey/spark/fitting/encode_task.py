@@ -1,7 +1,8 @@
 """Tasks that encode subscriptions: parse predicates or read ranges, index, stage a segment.
 
-Each task writes its partition as one staged segment, and returns the subscriptions that are invalid
-with the reasons. Rows are partitioned by id, so that a task gets all rows of an id.
+Each task stages a segment of the accepted subscriptions of its partition, and one of the ids to
+remove if there are any. It returns the rejected subscriptions with the reasons, and those that wait
+for types of expressions. Rows are partitioned by id, so that a task gets all rows of an id.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class EncodeTask:
     """Function of a `mapInArrow` that encodes subscriptions as a staged segment.
 
     Input columns: `id`; `removed`, whether the subscription is removed; `refused`, the reason why
-    the row is rejected or null; `predicate` if `has_predicates`; and the ends of `range_columns`.
+    the row is rejected, or null; `predicate` if `has_predicates`; and the ends of `range_columns`.
     Output columns: those of `task_result_schema`.
 
     Args:
@@ -53,8 +54,8 @@ class EncodeTask:
         space: space of the subscriptions.
         id_type: conversion of ids.
         range_columns: attributes with range columns.
-        has_predicates: whether there are predicates.
-        expression_types: types of expressions that Spark has analysed.
+        has_predicates: whether the input has a column `predicate`.
+        expression_types: types of the expressions that Spark has analysed so far.
     """
 
     location: str
@@ -68,9 +69,10 @@ class EncodeTask:
     def with_expression_types(
         self, types: SparkExpressionTypes, *, is_last_round: bool = False
     ) -> EncodeTask:
-        """Return the same task with the types that Spark has found.
+        """Return a copy of the task that knows the types that Spark has found.
 
-        In the last round, subscriptions with other expressions are rejected and do not wait.
+        In the last round, a subscription with an expression of unknown type is rejected and does
+        not wait.
         """
         otherwise = Refusal(_TOO_MANY_EXPRESSIONS) if is_last_round else None
         return replace(self, expression_types=KnownTypes(dict(types.known_types), otherwise))
@@ -96,7 +98,7 @@ class EncodeTask:
     def _parse_portion(
         self, subscriptions: pa.Table, parser: Parser, results: TaskResults
     ) -> _ParsedPortion:
-        """Return the regions of a portion of subscriptions, and add invalid ones to the results."""
+        """Parse a portion of subscriptions, and add the rejected ones to the results."""
         ids, is_garbled_id = _replace_invalid_utf8(subscriptions.column("id"))
         has_id = np.asarray(ids.is_valid())
         refusals = subscriptions.column("refused").combine_chunks()
@@ -155,7 +157,10 @@ class EncodeTask:
         )
 
     def _stage_segments(self, portions: Sequence[_ParsedPortion], results: TaskResults) -> None:
-        """Stage a segment of all accepted subscriptions, and one of the ids to remove."""
+        """Stage a segment of all accepted subscriptions, and one of the ids to remove.
+
+        Subscriptions whose id occurs more than once are rejected.
+        """
         ids = pa.concat_arrays([portion.ids for portion in portions])
         is_accepted = np.concatenate([portion.is_accepted for portion in portions])
         is_removed = np.concatenate([portion.is_removed for portion in portions])
@@ -196,7 +201,7 @@ class EncodeTask:
 class ReencodeTask:
     """Function of a `mapInArrow` that encodes subscriptions again after Spark's analysis.
 
-    The single input column has the rows of waiting subscriptions as Arrow IPC streams.
+    The only input column has Arrow IPC streams with the input rows of waiting subscriptions.
     """
 
     encode_task: EncodeTask
@@ -212,8 +217,9 @@ class ReencodeTask:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedPortion:
-    """Portion of subscriptions after parsing, with arrays that have a value for each input row.
+    """Portion of subscriptions after parsing.
 
+    `ids`, `texts` (the predicates) and the Boolean arrays have a value for each input row.
     `regions` are the regions of all valid predicates, and `subscription_rows` has the input row of
     each region.
     """
@@ -230,7 +236,7 @@ class _ParsedPortion:
 
 
 def _group_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield the rows of batches as tables of at least `_PORTION_ROWS` rows.
+    """Join batches into tables of at least `_PORTION_ROWS` rows, and yield the tables.
 
     The last table may be smaller; no table is empty.
     """
@@ -245,9 +251,9 @@ def _group_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _replace_invalid_utf8(column: pa.ChunkedArray) -> tuple[pa.Array, Bools]:
-    """Return a column with nulls instead of invalid UTF-8, and for each row whether it was invalid.
+    """Replace texts that are not valid UTF-8 by null; also return which rows were replaced.
 
-    Columns that are not texts are returned unchanged.
+    A column of another type is returned unchanged.
     """
     values = column.combine_chunks()
     is_garbled = np.zeros(len(values), np.bool_)

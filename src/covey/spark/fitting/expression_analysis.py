@@ -1,17 +1,17 @@
 """Types of the expressions that subscriptions compare, from Spark's analyzer.
 
-Each derived attribute is a column of the projection that Spark computes for every event. An
-expression that Spark refuses would end the job for all subscriptions, so each expression is
-analysed before a subscription with it is accepted. Many expressions are analysed in one projection.
-If Spark refuses the projection, it is split in two, until the invalid expressions are found.
+Spark computes all derived attributes of an event in one projection. A single expression that Spark
+refuses would end the job for all subscriptions, so each expression is analysed before a
+subscription with it is accepted. Many expressions are analysed in one projection. If Spark refuses
+the projection, each half of the expressions is analysed again, until the invalid ones are found.
 
 Every expression is analysed with its own literals, because types depend on them: `q * 5` and
 `q * 50` over a DECIMAL(38,10) differ in their scale, and so do `round(q, 1)` and `round(q, 2)`.
 Once the largest number of expressions is reached, an expression that differs only in literals from
 a derived attribute is refused without analysis.
 
-Cost: 0.1 to 0.3 s for a hundred expressions, on the driver. No job is run, except through Spark
-Connect, because the caller may occupy all the cores that a job would need.
+Cost: 0.1 to 0.3 s for a hundred expressions, on the driver. The analysis runs no Spark job, because
+the caller may occupy all the cores that a job would need; only through Spark Connect it runs one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 _MAX_PROJECTED_EXPRESSIONS = 100  # expressions in one projection
-_MAX_TYPE_DEPTH = 100  # nested types; about 300 cannot be sent to workers
+_MAX_TYPE_DEPTH = 100  # levels of nested types; types of about 300 levels cannot be sent to workers
 
 
 class SparkExpressionTypes:
@@ -54,8 +54,8 @@ class SparkExpressionTypes:
     Args:
         spark: the session, with whose settings expressions are analysed.
         schema: the columns of events.
-        known_attributes: derived attributes of the subscriptions so far.
-        max_attributes: largest number of derived attributes. Further expressions are refused.
+        known_attributes: derived attributes of the subscriptions that are accepted already.
+        max_attributes: largest number of derived attributes; further expressions are refused.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class SparkExpressionTypes:
         self._spark, self._schema = spark, schema
         self.known_types = dict(KnownTypes.from_attributes(known_attributes).types)
         self._max_attributes = max_attributes
-        self._templates: set[str] = set()  # of expressions that are attributes
+        self._templates: set[str] = set()  # templates of the expressions that are attributes
 
     def find(self, expression: str) -> Type | Refusal | None:
         """Return the type of an expression or its refusal; None if it was not analysed."""
@@ -78,7 +78,8 @@ class SparkExpressionTypes:
     def ask(self, expressions: Sequence[str]) -> None:
         """Analyse expressions with Spark; `find` then returns their types.
 
-        If there are more than `max_attributes`, the first ones are accepted and the others refused.
+        At most `max_attributes` expressions are accepted in all, in the given order; the remaining
+        ones are refused.
         """
         new = [text for text in dict.fromkeys(expressions) if text not in self.known_types]
         accepted = sum(map(_is_attribute, self.known_types.values()))
@@ -109,7 +110,7 @@ class SparkExpressionTypes:
         )
 
     def _analyse_expressions(self, expressions: Sequence[str]) -> None:
-        """Record the type or the refusal of each expression; all are analysed in one projection."""
+        """Analyse expressions in one projection, and record the type or the refusal of each."""
         try:
             columns = [F.expr(text).alias(f"e{i}") for i, text in enumerate(expressions)]
             fields = self._empty_events.select(*columns).schema.fields
@@ -143,7 +144,7 @@ class SparkExpressionTypes:
     def _bisect_failure(
         self, expressions: Sequence[str], error: Exception, retry: Callable[[Sequence[str]], None]
     ) -> None:
-        """Refuse a single expression with Spark's error, or call `retry` on each half of many."""
+        """Retry each half of the expressions; refuse a single expression with Spark's error."""
         if len(expressions) == 1:
             self.known_types[expressions[0]] = Refusal(extract_spark_reason(error))
             return
@@ -157,9 +158,10 @@ class SparkExpressionTypes:
 
 
 def read_expression_type(data_type: DataType) -> Type | Refusal:
-    """Return a Spark type as the type of an attribute, or a refusal if it is nested too deeply.
+    """Convert a Spark type to the type of an attribute; refuse a type that is nested too deeply.
 
-    Deeply nested types cannot be sent to workers.
+    A type of more than 100 levels is refused, because Spark cannot send deeply nested types to
+    workers.
 
     >>> from pyspark.sql.types import IntegerType
     >>> str(read_expression_type(ArrayType(IntegerType())))
@@ -188,7 +190,7 @@ def _list_inner_types(data_type: DataType) -> list[DataType]:
 def _generate_code(spark: SparkSession, frame: DataFrame) -> None:
     """Generate on the driver the code with which tasks would compute a projection.
 
-    It raises the errors that a task would raise when it generates this code.
+    This raises the same errors as code generation in a task, without running a job.
     """
     plan = frame._jdf.queryExecution().optimizedPlan()
     if plan.nodeName() == "Project":
@@ -198,7 +200,11 @@ def _generate_code(spark: SparkSession, frame: DataFrame) -> None:
 
 
 def _drop_rows_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return no rows, which Spark cannot know before it runs this function of a `mapInArrow`."""
+    """Return no rows.
+
+    Spark must run this function of a `mapInArrow` to find that out, so it cannot replace the query
+    by an empty result.
+    """
     for _ in batches:
         pass
     return iter(())
@@ -221,11 +227,11 @@ def extract_spark_reason(error: Exception) -> str:
 
 @mute_query_log()
 def find_failure_reasons(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str, str]:
-    """Return Spark's reason for each expression that it cannot compute on some event.
+    """Return Spark's reasons for the expressions that it cannot compute on some event.
 
     Args:
         events: the events.
-        expressions: derived attributes that can raise.
+        expressions: derived attributes that can raise an error.
 
     Returns:
         Reasons by the name of the expression. Expressions that raise on no event are left out.
@@ -255,7 +261,7 @@ def _is_attribute(result: Type | Refusal) -> bool:
 
 
 def _extract_template(expression: str) -> str:
-    """Return an expression without its literals.
+    """Return the template of an expression: its text, in which a placeholder replaces each literal.
 
     >>> _extract_template("round(price * 1.5, 2)")
     'round(price * \\x00, \\x00)'

@@ -1,4 +1,4 @@
-"""Range columns: constraints in two columns, a lower and an upper end; null is an open end."""
+"""Range columns: two columns with the ends of an interval, where null is an open end."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63, "float": 24, "do
 
 @dataclass(frozen=True, slots=True)
 class RangeColumns:
-    """Attribute with the columns of its lower and upper end.
+    """Attribute that is constrained to a range, with the columns of its lower and upper end.
 
-    The lower end belongs to the range; the upper end does if `is_closed`.
+    The lower end belongs to the range. The upper end belongs to it only if `is_closed`.
     """
 
     attribute: str
@@ -34,10 +34,10 @@ class RangeColumns:
     is_closed: bool = True
 
     def build_constraints(self, regions: Regions, subscriptions: pa.Table) -> Scalars:
-        """Return the constraint of each row of a table; a row without ends is unconstrained.
+        """Return the constraint of each row of a table; a row with two null ends has none.
 
         Args:
-            regions: regions in the space of the attribute.
+            regions: regions whose space has the attribute.
             subscriptions: the table with the columns of the ends.
         """
         type_ = regions.space[self.attribute].type
@@ -69,7 +69,7 @@ def intersect_ranges(
         range_columns: the attributes and their columns.
 
     Returns:
-        The regions that are not empty, and the row of the subscription of each.
+        The regions that are not empty, and for each of them the row of its subscription.
     """
     constraints = dict(regions.constraints)
     for each in range_columns:
@@ -84,7 +84,7 @@ def intersect_ranges(
 def can_hold(wide: Type, narrow: Type) -> bool:
     """Return whether type `wide` can represent every value of type `narrow`.
 
-    A cast then changes no value.
+    If so, a cast from `narrow` to `wide` changes no value.
 
     >>> can_hold(DOUBLE, FLOAT), can_hold(FLOAT, DOUBLE), can_hold(DOUBLE, Type("bigint"))
     (True, False, False)

@@ -1,7 +1,8 @@
-"""Load the subscriptions of a DataFrame into a store: a parallel pass over them, then one task.
+"""Load the subscriptions of a DataFrame into a store.
 
 Workers parse and index their partitions in parallel and write staged segments. A single task then
-commits and merges these. The driver gets only the names of files.
+commits and merges the segments. The driver receives only the names of files, and the expressions
+that Spark must analyse.
 """
 
 from __future__ import annotations
@@ -44,16 +45,17 @@ from covey.store.manifest import space_from_json, space_to_json
 __all__ = ["find_column_type", "load_subscriptions"]
 
 CommitStaged = Callable[[int, Space, Sequence[StagedSegment]], Mapping[str, object] | None]
-"""Function of the base version, the space and the staged segments that commits a version.
+"""Function that commits a version.
 
-It returns the same facts as `_commit_and_merge`, or None if it committed nothing.
+Its arguments are the base version, the space and the staged segments. It returns facts about the
+version, like `_commit_and_merge`, or None if it committed nothing.
 """
 
 _DEFAULT_PARALLELISM = 8
 """Number of parallel tasks that is assumed if Spark's plan does not contain it."""
 _MAX_PARALLELISM = 1000
 _MAX_ANALYSIS_ROUNDS = 5
-"""Largest number of passes; between two passes, Spark analyses expressions."""
+"""Largest number of passes over subscriptions; between two passes, Spark analyses expressions."""
 _MAX_EXPRESSIONS_PER_ROUND = 10_000
 """Largest number of expressions that Spark analyses between two passes."""
 
@@ -78,9 +80,12 @@ def load_subscriptions(
         location: location of the store.
         space: space of the subscriptions, without derived attributes.
         base_version: version to which the subscriptions are added.
-        removed_column: true for rows whose subscription is removed instead; None for no rows.
-        refusal_column: reason for which a row is rejected, or null; None for no rows.
-        commit_staged: function that may commit the staged segments in another way, over zones.
+        removed_column: column that is true for rows whose subscription is removed; None if no row
+            removes one.
+        refusal_column: column with the reason why a row is rejected, null for other rows; None if
+            no row is rejected beforehand.
+        commit_staged: function that spreads the staged segments over zones and commits them; by
+            default, and if it returns None, a single task commits them without zones.
         known_attributes: derived attributes of the base version.
 
     Returns:
@@ -106,8 +111,8 @@ def load_subscriptions(
     selected = subscriptions.select(
         is_removed, refusal, *_select_columns(subscriptions, params, space, ranges)
     )
-    # For a single segment, few large segments are staged. For zones, Spark chooses the number of
-    # partitions, so that a worker never needs memory for more than one of them.
+    # Without zones, few large segments are staged, because they are merged into one. With zones,
+    # Spark chooses the number of partitions, so that one partition fits the memory of a worker.
     if commit_staged is None:
         partitioned = selected.repartition(2 * _estimate_parallelism(spark), "id")
     else:
@@ -166,19 +171,19 @@ def load_subscriptions(
 
 
 def _find_most_used(expression_rows: DataFrame) -> list[str]:
-    """Return the expressions that most subscriptions compare, limited in number for the driver."""
+    """Return the expressions that most subscriptions compare: at most 10,000, sorted by use."""
     counts = expression_rows.groupBy("predicate").agg(F.sum("subscriptions").alias("uses"))
     most_used = counts.orderBy(F.desc("uses"), "predicate").limit(_MAX_EXPRESSIONS_PER_ROUND)
     return [row["predicate"] for row in most_used.collect()]
 
 
 def find_column_type(frame: DataFrame, column: str, param_name: str) -> DataType:
-    """Return Spark's type of a column; names are compared without case.
+    """Return Spark's type of a column; upper and lower case of names are not distinguished.
 
     Args:
         frame: the DataFrame.
         column: name of the column.
-        param_name: parameter that names the column, for the error message.
+        param_name: parameter of the matcher that names the column, for the error message.
 
     Raises:
         InvalidArgumentError: there is no such column.
@@ -197,7 +202,7 @@ def _select_columns(
     space: Space,
     range_columns: Sequence[RangeColumns],
 ) -> list[Column]:
-    """Return the columns that `EncodeTask` reads, under the names that it uses."""
+    """Return the columns that `EncodeTask` reads, renamed to the names that the task expects."""
     selected = [select_column(params._param_value(params.idCol)).alias("id")]
     if not params.isDefined(params.rangeCols):
         name = params._param_value(params.predicateCol)
@@ -249,7 +254,7 @@ def _list_range_columns(params: MatcherParams) -> tuple[RangeColumns, ...]:
 
 
 def _range_ends_by_attribute(params: MatcherParams) -> dict[str, Sequence[str | None]]:
-    """Return for each attribute the user's columns of the lower and the upper end."""
+    """Return for each attribute the user's two columns of ends; None where one is not set."""
     validity = [params._param_value(params.validFromCol), params._param_value(params.validToCol)]
     return {
         **(params._param_value(params.rangeCols) or {}),
@@ -258,9 +263,9 @@ def _range_ends_by_attribute(params: MatcherParams) -> dict[str, Sequence[str | 
 
 
 def _estimate_parallelism(spark: SparkSession) -> int:
-    """Return the number of tasks that Spark runs at once, read from a plan.
+    """Return an estimate of the number of tasks that Spark runs at once, from the plan of a query.
 
-    This works through Spark Connect too, and needs no job.
+    The plan is available without a job, and through Spark Connect too.
     """
     plan = spark.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0]
     splits = re.search(r"splits=(?:Some\()?(\d+)", plan)
@@ -284,7 +289,7 @@ def _collect_staged(rows: Sequence[Row], kind: str) -> list[StagedSegment]:
 
 
 def _sum_task_seconds(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the seconds of each step, summed over all tasks."""
+    """Return the seconds of the steps `parse` and `index`, summed over all tasks."""
     by_task = [json.loads(row["seconds"]) for row in rows]
     return {
         step: round(sum(seconds.get(step, 0.0) for seconds in by_task), 2)
@@ -299,9 +304,10 @@ def _commit_and_merge(
     staged_removals: Sequence[StagedSegment],
     label: str,
 ) -> dict[str, Any]:
-    """Commit staged segments, merge segments by the merge policy, and return facts of the version.
+    """Commit staged segments, merge by the merge policy, and return facts about the version.
 
-    It runs in a task.
+    The function runs in a task. The facts are the version's number, label, count of subscriptions,
+    space and constrained attributes, and the elapsed seconds.
     """
     started = time.perf_counter()
     with Store.open(location) as store:

@@ -1,9 +1,9 @@
-"""Results of a task that encodes subscriptions: staged segments, rejections, open expressions.
+"""Results of a task that encodes subscriptions: staged segments, rejections, unknown expressions.
 
 All results are rows of one DataFrame, because a task has one output. A row with a `file` is a
-staged segment, and a row with an `error` a rejected subscription. A row with `rows` contains
-subscriptions that wait for the types of their expressions. A row of kind `EXPRESSION_KIND` is such
-an expression, with the number of subscriptions that compare it.
+staged segment, and a row with an `error` is a rejected subscription. A row with `rows` contains
+subscriptions that wait for the types of their expressions. A row of kind `EXPRESSION_KIND` is an
+expression of unknown type, with the number of subscriptions that compare it.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def task_result_schema(id_type: DataType) -> StructType:
 
 @dataclass(slots=True)
 class TaskResults:
-    """Results of one task for its partition, collected and then returned as batches of rows.
+    """Results of one task: they are collected, and then returned as batches of rows.
 
-    `id_type` is the Arrow type of the ids; `seconds` are the seconds of each step.
+    `id_type` is the Arrow type of the ids. `seconds` has the elapsed seconds of each step.
     """
 
     id_type: pa.DataType
@@ -79,7 +79,7 @@ class TaskResults:
     _waiting_tables: list[bytes] = field(default_factory=list)
 
     def add_seconds(self, step: str, seconds: float) -> None:
-        """Add elapsed seconds to those of a step."""
+        """Add elapsed seconds to the sum of a step."""
         self.seconds[step] = self.seconds.get(step, 0.0) + seconds
 
     def add_segment(self, kind: str, staged_segment: StagedSegment | None) -> None:
@@ -98,7 +98,11 @@ class TaskResults:
         self._rejections.append(row)
 
     def add_expressions(self, expressions: Iterable[Sequence[str]]) -> None:
-        """Count the expressions whose types are missing, given for each waiting subscription."""
+        """Count the expressions whose types are missing.
+
+        Args:
+            expressions: for each waiting subscription its expressions of unknown type.
+        """
         for subscription_expressions in expressions:
             self._expression_counts.update(subscription_expressions)
 
@@ -111,7 +115,7 @@ class TaskResults:
             self._waiting_tables.append(content.getvalue())
 
     def waiting_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield rows with the waiting subscriptions, and a row for each expression without type."""
+        """Yield rows with waiting subscriptions, and a row for each expression of unknown type."""
         rows: list[dict[str, Any]] = [
             {"kind": WAITING_KIND, "rows": content} for content in self._waiting_tables
         ]
@@ -122,12 +126,12 @@ class TaskResults:
         yield from self._to_batches(rows)
 
     def drain_rejections(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the subscriptions rejected since the last call, and forget them."""
+        """Yield a row for each subscription rejected since the last call, and drop these rows."""
         rows, self._rejections = self._rejections, []
         yield from self._to_batches(rows)
 
     def segment_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the staged segments; the first one has the seconds of all steps."""
+        """Yield a row for each staged segment; the first one has the seconds of all steps."""
         rows: list[dict[str, Any]] = []
         for n, (kind, staged) in enumerate(self._segments):
             rows.append(
@@ -148,6 +152,6 @@ class TaskResults:
 
 
 def _arrow_schema(id_type: pa.DataType) -> pa.Schema:
-    """Return `task_result_schema` as an Arrow schema."""
+    """Return the schema of task results as an Arrow schema, for an Arrow type of ids."""
     fields = task_result_schema(LongType()).fields[1:]
     return pa.schema([("id", id_type), *((f.name, to_arrow_type(f.dataType)) for f in fields)])

@@ -1,17 +1,17 @@
 """Match events in Spark's workers, and write the matches as rows.
 
-A `transform` is one `mapInArrow`. A worker opens a version of the store once and maps its files
-into memory, which it shares with the other workers of the machine. Small batches are joined, so
-that matching is efficient, and batches with too many matches are split, so that memory does not
-grow with the number of events or of matches.
+`transform` matches with one `mapInArrow`, or with two if zones have replication "smart". A worker
+opens a version of the store once and maps its files into memory; all workers of a machine share
+this memory. Small batches are joined, so that matching is efficient. Batches with too many matches
+are split, so that memory does not grow with the number of events or of matches.
 
 In the order in which data passes through them:
 
     worker_cache       snapshots that are open in this worker process
     match_task         `MatchTask`: join and split batches of events, and match them
     output             `PairRows` and `ArrayRows`: a row for each match, or for each event
-    evaluation_errors  undecided pairs: an expression raises on the event
-    table_function     table function of SQL that matches with a model
+    evaluation_errors  find undecided pairs, in which an expression raises an error on the event
+    table_function     table function for SQL that matches with a model
 
 `covey.stream` matches micro-batches with the same functions: `rebatch`, `to_events` and
 `match_bounded`.

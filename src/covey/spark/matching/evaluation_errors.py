@@ -1,8 +1,8 @@
-"""Undecided pairs: an event and a subscription for which an expression raises on the event.
+"""Undecided pairs: an event and a subscription for which an expression raises an error.
 
-An expression that can raise is null on such an event (`covey.space.guard`), and so the event does
-not match. Spark's `where` would end the job instead. This module finds the pairs for which the
-expression would have decided, so that the user can be informed.
+An expression that would raise an error on an event is null there (`covey.space.guard`), and so the
+event does not match. Spark's `where` would end the job instead. This module finds the pairs in
+which the value of the expression would have decided, so that the user can be informed.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = [
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
-_MAX_QUERY_EVENTS = 1 << 10  # events
+_MAX_QUERY_EVENTS = 1 << 10  # events of one index query
 
 
 def find_raising_attributes(space: Space, constrained_attributes: Sequence[str]) -> list[Attribute]:
-    """Return the derived attributes that can raise and that some subscription constrains."""
+    """Return the derived attributes that can raise an error and that subscriptions constrain."""
     names = set(constrained_attributes)
     return [
         attribute
@@ -50,15 +50,15 @@ def find_raising_attributes(space: Space, constrained_attributes: Sequence[str])
 def find_computable_rows(
     batch: pa.RecordBatch, attribute_columns: Mapping[str, int], expressions: Sequence[Attribute]
 ) -> dict[str, Bools]:
-    """Return for each expression the rows on which it does not raise.
+    """Return for each expression the rows on which it raises no error.
 
     Args:
         batch: events with their attributes.
         attribute_columns: number of the column of each attribute, the flags included.
-        expressions: derived attributes that can raise.
+        expressions: derived attributes that can raise an error.
 
     Returns:
-        For the name of each expression, a Boolean for each row of the batch.
+        By the name of the expression, a Boolean for each row: true if it raises no error there.
     """
     return {
         expression.name: np.asarray(
@@ -70,7 +70,7 @@ def find_computable_rows(
 
 @dataclass(frozen=True, slots=True)
 class UndecidedPairs:
-    """Undecided pairs of one expression, which raises on these events.
+    """Undecided pairs of one expression, which raises an error on the events of these pairs.
 
     Pair i is the event with row number `event_rows[i]` and the subscription `subscription_ids[i]`.
     """
@@ -83,17 +83,17 @@ class UndecidedPairs:
 def find_undecided_pairs(
     snapshot: Snapshot, events: Events, computable: Mapping[str, Bools]
 ) -> Iterator[UndecidedPairs]:
-    """Yield the pairs that are undecided because an expression raises on the event.
+    """Yield the pairs that are undecided because an expression raises an error on the event.
 
-    A pair counts if the event does not match, but satisfies all other conditions of a region of the
-    subscription.
+    A pair is undecided if the event does not match, but satisfies all conditions of one region of
+    the subscription that do not depend on expressions that raise.
 
     Args:
         snapshot: the subscriptions.
         events: the events.
-        computable: for each expression the events on which it does not raise.
+        computable: result of `find_computable_rows` for the events.
 
-    Cost: index queries for the events on which an expression raises, none for other events.
+    Cost: index queries for the events on which an expression raises; nothing for other events.
     """
     names = list(computable)
     failed = np.stack([~computable[name] for name in names], axis=1)
@@ -106,7 +106,7 @@ def find_undecided_pairs(
         for start in range(0, len(pattern_rows), _MAX_QUERY_EVENTS):
             query_rows = pattern_rows[start : start + _MAX_QUERY_EVENTS]
             points = Regions.from_events(events.take(query_rows))
-            # Pairs that match if every expression that raises had a suitable value.
+            # Pairs that would match if every expression that raises had a suitable value.
             possible = snapshot.find_overlapping(_free_expressions(points, expressions))
             for expression in expressions:
                 others = [other for other in expressions if other != expression]
@@ -118,7 +118,7 @@ def find_undecided_pairs(
 
 
 def _free_expressions(points: Regions, expressions: Sequence[str]) -> Regions:
-    """Return the regions of events without constraints on these expressions and their flags."""
+    """Return the regions of events without their constraints on these expressions and flags."""
     flags = (points.space[name].flag.name for name in expressions)
     free = {*expressions, *flags}
     constraints = {
@@ -128,7 +128,7 @@ def _free_expressions(points: Regions, expressions: Sequence[str]) -> Regions:
 
 
 def _subtract_pairs(pairs: Pairs, others: Pairs) -> Pairs:
-    """Return the pairs that are not among the others."""
+    """Return the elements of `pairs` that are not in `others`, sorted."""
     row_count = 1 + max(int(each.stored_rows.max(initial=0)) for each in (pairs, others))
     pair_numbers, other_numbers = (
         each.query_rows.astype(np.int64) * row_count + each.stored_rows for each in (pairs, others)
@@ -141,15 +141,15 @@ def _subtract_pairs(pairs: Pairs, others: Pairs) -> Pairs:
 class FindUndecidedTask:
     """Function of a `mapInArrow` that finds undecided pairs of events with subscriptions.
 
-    Input columns: the event as a struct, then attributes, the flags of `expressions` among them.
-    Output columns: the id, the number of the expression, and the event.
+    Input columns: the event as a struct, then attributes, including the flags of `expressions`.
+    Output columns: the id of the subscription, the position in `expressions`, and the event.
 
     Args:
         location: location of the store.
         version: number of the version.
         label: label of the version.
         attribute_columns: number of the column of each attribute.
-        expressions: derived attributes that raise on some event.
+        expressions: derived attributes that raise an error on some event.
         id_type: conversion of ids.
     """
 

@@ -1,7 +1,7 @@
-"""Matching of events in Spark's workers: the function of the single `mapInArrow` of `transform`.
+"""Matching of events in Spark's workers: the `mapInArrow` function with which `transform` matches.
 
 Batches are joined until they are large enough to match efficiently, and split if they have too many
-matches. The memory that a worker needs is thus bounded by the matches of one event, not of a batch.
+matches. So the memory of a worker is limited, unless a single event has very many matches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["MatchTask", "match_bounded", "rebatch", "to_events"]
 Rows = NDArray[np.int64]
 
 _MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # of a batch that is matched at once
-_MAX_PAIRS = 1 << 22  # of one query, unless a single event has more
+_MAX_PAIRS = 1 << 22  # pairs of one query, unless a single event has more
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +67,17 @@ class MatchTask:
 
 
 def to_events(batch: pa.RecordBatch, attribute_columns: Mapping[str, int], space: Space) -> Events:
-    """Return the events of a batch; `attribute_columns` has the column number of each attribute."""
+    """Return a batch as events; `attribute_columns` has the column number of each attribute."""
     columns = [batch.column(position) for position in attribute_columns.values()]
     attributes = pa.RecordBatch.from_arrays(columns, list(attribute_columns))
     return replace(Events.from_arrow(attributes, space), count=batch.num_rows)
 
 
 def rebatch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows in other batches, which are as large as the limits of a batch allow.
+    """Yield the same rows in other batches, which are as large as the limits allow.
 
-    The limits are `_MAX_BATCH_EVENTS` and `_MAX_BATCH_BYTES`. No batch is empty.
+    A batch has at most `_MAX_BATCH_EVENTS` rows and about `_MAX_BATCH_BYTES` bytes, and is not
+    empty.
     """
     pending: list[pa.RecordBatch] = []
     for batch in batches:
@@ -90,7 +91,10 @@ def rebatch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _slice_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yield a batch in slices of equally many rows, within the limits if rows have similar size."""
+    """Yield a batch in slices of nearly equal row counts.
+
+    The slices are within the limits of a batch if the rows have similar sizes.
+    """
     slices = max(-(-batch.num_rows // _MAX_BATCH_EVENTS), -(-batch.nbytes // _MAX_BATCH_BYTES))
     slices = min(slices, batch.num_rows)
     for number in range(slices):
@@ -114,7 +118,7 @@ def match_bounded(
 ) -> Iterator[tuple[Rows, IdMatches]]:
     """Yield portions of events with their matches; a portion has at most `_MAX_PAIRS` matches.
 
-    A single event may have more.
+    Only a portion of a single event may have more.
 
     Args:
         snapshot: the subscriptions.
@@ -122,8 +126,8 @@ def match_bounded(
         event_rows: row numbers of the events to match, ascending and without gaps.
 
     Yields:
-        Row numbers of the events of a portion, and their matches. In the matches, event row i
-        means the event with row number i of the portion.
+        Row numbers of the events of a portion, and the matches of these events. In the matches,
+        events are numbered from 0 within the portion.
     """
     try:
         query_events = events if len(event_rows) == len(events) else events.take(event_rows)

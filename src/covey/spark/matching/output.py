@@ -1,6 +1,6 @@
 """Output of `transform`: a row for each match, or a row for each event with a list of its matches.
 
-Output is split into batches by size in bytes, because one event may have many matches.
+Output batches are limited in bytes, not in events, because one event may have many matches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from covey.spark.id_types import IdType
 __all__ = ["ArrayRows", "OutputFormat", "PairRows"]
 
 Rows = NDArray[np.integer[Any]]
-_MAX_BATCH_BYTES = 8 << 20  # of a batch of output, estimated
+_MAX_BATCH_BYTES = 8 << 20  # estimated size of an output batch
 
 
 class OutputFormat(Protocol):
@@ -30,7 +30,7 @@ class OutputFormat(Protocol):
         """Return the schema of the output.
 
         Args:
-            event_fields: fields of the events that the output has.
+            event_fields: fields of events that are copied to the output.
             id_type: Spark's type of the ids.
         """
         ...
@@ -41,7 +41,7 @@ class OutputFormat(Protocol):
         """Yield the output of a batch of events and its matches.
 
         Args:
-            events: the events; the columns of the output come first.
+            events: the events; the columns that are copied to the output come first.
             query_rows: row number of the event of each match, ascending.
             subscription_ids: id of the subscription of each match, as in the store.
         """
@@ -50,7 +50,7 @@ class OutputFormat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PairRows:
-    """Output format with a row for each match: columns of the event, and the id."""
+    """Output format with a row for each match: columns of the event, and the subscription's id."""
 
     event_columns: tuple[str, ...]
     output_col: str
@@ -79,7 +79,7 @@ class PairRows:
 class ArrayRows:
     """Output format with a row for each event: columns of the event, and the list of matched ids.
 
-    The list may be empty.
+    The list of an event without matches is empty.
     """
 
     event_columns: tuple[str, ...]
@@ -114,7 +114,11 @@ class ArrayRows:
 
 
 def _estimate_row_bytes(columns: Sequence[pa.Array], row_count: int) -> NDArray[np.int64]:
-    """Return the size of each row in bytes: exact for texts and binary, else a column's average."""
+    """Return the estimated size of each row in bytes.
+
+    Columns of texts and binary count with their exact length in the row, other columns with their
+    average per row.
+    """
     widths = np.full(row_count, 16, np.int64)
     for column in columns:
         if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
@@ -127,14 +131,15 @@ def _estimate_row_bytes(columns: Sequence[pa.Array], row_count: int) -> NDArray[
 def _split_by_bytes(
     row_bytes: NDArray[np.int64], rows: Rows | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Yield ranges (start, stop) of at most `_MAX_BATCH_BYTES` together, or of a single row.
+    """Divide rows into ranges of at most `_MAX_BATCH_BYTES`, or of one row; yield (start, stop).
 
     Args:
         row_bytes: size of each row in bytes.
-        rows: rows to divide, in this order; None for all rows. Ranges are positions in `rows`.
+        rows: row numbers to divide, which may repeat; None for all rows. Ranges are positions in
+            `rows`.
     """
     count = len(row_bytes) if rows is None else len(rows)
-    if count and row_bytes.max() * count <= _MAX_BATCH_BYTES:  # usual, and without a sum
+    if count and row_bytes.max() * count <= _MAX_BATCH_BYTES:  # the usual case, without a sum
         yield 0, count
         return
     ends = np.cumsum(row_bytes if rows is None else row_bytes[rows])

@@ -1,6 +1,7 @@
-"""Table function of SQL that matches events with a model.
+"""Table function for SQL that matches events with a model.
 
-The schema of its output is fixed, which makes it fast.
+The schema of its output is fixed when it is built, so Spark need not ask Python for the schema of
+each query.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ def build_table_function(
 
     Args:
         match_task: the function that matches batches.
-        column_names: columns of the table that `match_task` gets, in this order.
-        time_column: column with the time of events, or None.
+        column_names: columns of the table that `match_task` receives, in this order; `VALIDITY` is
+            the time of the event.
+        time_column: column with the time of events; None if there is none.
         schema: schema of the output.
     """
 

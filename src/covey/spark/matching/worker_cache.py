@@ -1,6 +1,6 @@
-"""Cache of the snapshots that are open in a Python worker, which Spark uses for many tasks.
+"""Cache of the snapshots that are open in a Python worker; Spark runs many tasks in one worker.
 
-The workers of a machine map the same files and share their pages.
+The workers of a machine map the same files and share the mapped memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
     "preopen_latest",
 ]
 
-_MAX_OPEN_VERSIONS = 4  # an unused map of a file costs address space only
+_MAX_OPEN_VERSIONS = 4  # a mapped file that is not used needs address space only
 _FREEZE_AFTER_TASKS = frozenset({1, 2, 4, 8, 16, 32})  # later tasks load hardly any new objects
 _task_numbers = count(1)
 _zone_snapshots: dict[tuple[str, int, int, bool], Snapshot] = {}
@@ -35,8 +35,8 @@ def open_snapshot(location: str, version: int, label: str | None) -> Snapshot:
     Args:
         location: location of the store.
         version: number of the version.
-        label: label of the version. It detects that the store was replaced by another one with a
-            version of the same number.
+        label: expected label of the version. It shows whether the store was replaced by another
+            store that has a version of the same number.
 
     Raises:
         StoreError: there is no such version, or it has another label.
@@ -58,14 +58,16 @@ def open_zone_snapshot(
 ) -> Snapshot:
     """Return the snapshot of one zone of a version, which a worker opens once.
 
-    Memory is sufficient for one zone only, so the snapshot of another zone is closed first.
+    The memory of a worker is meant for one zone only, so the snapshot of another zone is closed
+    first.
 
     Args:
         location: location of the store.
         version: number of the version.
-        label: label of the version.
+        label: expected label of the version.
         zone: number of the zone.
-        is_home: open only the subscriptions that events forwarded from other zones can match.
+        is_home: whether to open only the subscriptions that events forwarded from other zones can
+            match.
     """
     key = location, version, zone, is_home
     if key not in _zone_snapshots:
@@ -80,7 +82,8 @@ def open_zone_snapshot(
 def open_live_snapshot(location: str, version: int) -> Snapshot:
     """Return the snapshot of a version in a live store, which a worker opens once.
 
-    Versions are only added to a live store while a worker runs, so the number identifies a version.
+    Use it for the store of a running stream: it is not replaced while a worker runs, so the number
+    of a version is sufficient to identify it.
     """
     return _open_store(location).snapshot(version)
 
@@ -89,8 +92,12 @@ def open_live_snapshot(location: str, version: int) -> Snapshot:
 def open_live_zone_snapshot(location: str, version: int, zone: int, zone_map_id: str) -> Snapshot:
     """Return the snapshot of one zone of a version in a live store, which a worker opens once.
 
-    If the version has another zone map than the one with which the zone was computed, return the
-    snapshot of the whole version.
+    Args:
+        location: location of the store.
+        version: number of the version.
+        zone: number of the zone.
+        zone_map_id: file of the zone map to which the number refers. If the version has another
+            zone map, the snapshot of the whole version is returned.
     """
     store = _open_store(location)
     if store.manifest(version).zone_map_file != zone_map_id:
@@ -99,14 +106,14 @@ def open_live_zone_snapshot(location: str, version: int, zone: int, zone_map_id:
 
 
 def preopen_latest(location: str) -> None:
-    """Open the newest version of a store, if there is one, so that later snapshots open faster."""
+    """Open the newest version of a store, if it has one, so that later snapshots open faster."""
     with suppress(StoreError):
         open_live_snapshot(location, _open_store(location).versions[-1])
 
 
 @lru_cache(_MAX_OPEN_VERSIONS)
 def _open_store(location: str) -> Store:
-    """Return the store, opened once: its snapshots share the segments of several versions."""
+    """Return the store, which a worker opens once: snapshots of it share their common segments."""
     return Store.open(location)
 
 
@@ -114,7 +121,8 @@ def freeze_gc() -> None:
     """Exclude the objects that the first tasks of a worker loaded from garbage collection.
 
     Call it at the end of a task. Spark collects garbage after every task, and compiled kernels have
-    a hundred thousand objects: the collector needs more time for them than a small batch takes.
+    a hundred thousand objects: to traverse these takes longer than a small batch. Only some of the
+    first 32 tasks of a worker have an effect.
     """
     if next(_task_numbers) in _FREEZE_AFTER_TASKS:
         gc.collect()

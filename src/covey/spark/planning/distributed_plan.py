@@ -1,8 +1,8 @@
 """Plans for the subscribers in a DataFrame, which may have any number of rows.
 
-Spark's workers find the leaves that each subscriber may use, the subscribers that filters miss, the
-broker of each subscriber, and violations of the plan. The data on the driver, and the data that it
-sends to workers, do not grow with the table.
+Spark's workers find the leaves that may serve each subscriber, the subscribers that no filter
+covers, the broker of each subscriber, and violations of the plan. The memory of the driver, and the
+data that it sends to workers, do not grow with the table.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ from covey.spark.planning.tasks import (
     read_subscribers,
 )
 from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.worker_python import prepare_worker_python
 
 __all__ = ["DistributedPlan", "assign_subscribers"]
 
 _MAX_SEED = (1 << 63) - 1  # Spark's largest integer
-_MOVABLE_PER_UNASSIGNED = 20  # assigned rows that may move, for each row without a broker
+_MOVABLE_PER_UNASSIGNED = 20  # rows with a broker that may move, for each row without a broker
 _SET_COL, _RANK_COL, BROKER_COL = "_covey_set", "_covey_rank", "broker"
 
 
@@ -57,11 +58,12 @@ class DistributedPlan:
     Args:
         problem: the problem, with the subscribers of the sample.
         filters: the filters of all brokers.
-        assignment: the rows of the table with their brokers, in a column `broker`. Spark computes
-            it each time that it is read: call `persist` if it is read often.
+        assignment: the rows of the table with their brokers in a column `broker`; -1 for rows
+            without a broker. Spark computes the DataFrame each time that it is read: call `persist`
+            if you read it often.
         subscriber_count: number of rows of the table.
-        leaf_set_count: number of sets of leaves that the assignment distinguishes. It is the size
-            of the flow problem and does not grow with the table.
+        leaf_set_count: number of leaf sets that the assignment distinguishes. The size of the flow
+            problem depends on it, and it does not grow with the table.
         columns: columns of the table with positions and boxes.
     """
 
@@ -74,7 +76,11 @@ class DistributedPlan:
 
     @property
     def bandwidth(self) -> float:
-        """Bandwidth of the plan, summed over all brokers."""
+        """Bandwidth of the plan, summed over all brokers.
+
+        With an event sample, the bandwidth of a broker is the share of events that it receives;
+        without one, it is the volume of its filter.
+        """
         return float(self.filters.compute_bandwidth(self.problem.event_sample).sum())
 
     def loads(self) -> NDArray[np.int64]:
@@ -127,32 +133,34 @@ def assign_subscribers(
 ) -> DistributedPlan:
     """Assign the rows of a table of subscribers to the leaf brokers of a tree.
 
-    Filters are searched on a sample with the algorithm of `covey.plan.search`, and widened for the
-    rows that they miss.
+    The algorithm of `covey.plan.search` finds filters for a sample of the rows. They are then
+    widened for rows that no filter covers.
 
     Args:
         subscribers: a row for each subscriber. The table is read several times, and must have the
             same rows each time.
         tree: the brokers.
         position_cols: columns with the coordinates of subscribers.
-        lower_cols: columns with the lower ends of their boxes, one for each dimension.
-        upper_cols: columns with the upper ends, in the same order.
-        id_col: column with ids, each of which occurs once.
+        lower_cols: columns with the lower ends of the subscribers' boxes, one for each dimension.
+        upper_cols: columns with the upper ends of the boxes, in the same order.
+        id_col: column with the ids of subscribers; each id occurs once.
         max_rectangles: largest number of rectangles of a filter.
-        max_delay: largest delay of a subscriber, as a share of its shortest path.
-        target_load: load factor that the plan should respect.
-        max_load: largest load factor of a leaf.
+        max_delay: how much longer the path to a subscriber may be than its shortest path, as a
+            share of the latter.
+        target_load: load factor that the plan should not exceed.
+        max_load: load factor that no leaf may exceed.
         event_sample: events by which bandwidth is measured; None to measure it by volume.
         steps: number of steps of the search; None for the default of `covey.plan.search`.
-        sample_size: number of subscribers on which filters are searched.
+        sample_size: number of subscribers for which filters are searched.
         seed: seed of the sample and the search.
-        progress: called with the finished share of the search, and the bandwidth.
+        progress: function that is called with the finished share of the search (0 to 1) and the
+            bandwidth.
 
     Raises:
         InvalidArgumentError: a column is missing or not a number, or an argument is out of range.
 
-    Cost: a search on the driver, and six passes over the table, of which one sorts it by the sets
-    of leaves that can serve a row.
+    Cost: a search on the driver, and six passes over the table. One of them sorts the table by leaf
+    set.
     """
     check_range("steps", 0 if steps is None else steps, 0)
     check_range("sample_size", sample_size, 1)
@@ -165,6 +173,7 @@ def assign_subscribers(
             f"{len(columns.upper)} columns"
         )
     _check_columns(subscribers, [id_col, *columns.names])
+    prepare_worker_python(subscribers.sparkSession)
     count = subscribers.count()
     sample_rows = _sample_rows(subscribers, id_col, seed, sample_size).select(*columns.names)
     problem = Problem(
@@ -205,7 +214,7 @@ def assign_subscribers(
 
 
 def _sample_rows(subscribers: DataFrame, id_col: str, seed: int, count: int) -> DataFrame:
-    """Return at most `count` rows, which depend only on ids and the seed."""
+    """Return a sample of at most `count` rows, which depends only on the ids and the seed."""
     return subscribers.orderBy(F.xxhash64(id_col, F.lit(seed))).limit(count)
 
 
@@ -215,7 +224,7 @@ def _find_uncovered(
     sample_problem: Problem,
     filters: BrokerFilters,
 ) -> Problem | None:
-    """Return the problem of the subscribers that the filters miss, or None if there are none."""
+    """Return the problem of the subscribers that no filter covers, or None if all are covered."""
     task = FindUncoveredTask(BatchLeaves(columns, sample_problem, filters))
     with reraise_worker_errors():
         rows = subscribers.select(*columns.names).mapInArrow(task, columns.schema).toArrow()
@@ -229,7 +238,7 @@ def _assign_brokers(
 ) -> tuple[DataFrame, NDArray[np.int64]]:
     """Return the rows with their brokers, and the number of subscribers of each leaf.
 
-    The broker of a row is -1 if its leaves have no capacity left.
+    The broker of a row is -1 if the leaves that can serve it have no capacity left.
     """
     with_leaf_set = subscribers.mapInArrow(
         leaf_set_task, _schema_with_column(subscribers, f"{_SET_COL} int")
@@ -256,19 +265,20 @@ def _move_subscribers(
     loads: NDArray[np.int64],
     capacities: NDArray[np.int64],
 ) -> tuple[dict[object, int], BrokerFilters]:
-    """Assign unassigned subscribers, and move others to make capacity available for them.
+    """Assign unassigned subscribers, and move assigned ones if that makes capacity available.
 
     Args:
-        rows: unassigned subscribers (broker -1), and others that may move.
+        rows: unassigned subscribers (broker -1), and assigned ones that may move.
         id_col: column with ids.
         columns: columns with positions and boxes.
-        sample_problem: a problem with the brokers and limits.
+        sample_problem: a problem with the same brokers and limits; its subscribers are not used.
         filters: the filters of all brokers.
-        loads: number of subscribers of each leaf, of the whole table.
+        loads: number of subscribers of each leaf, counted over the whole table.
         capacities: largest number of subscribers of each leaf.
 
     Returns:
-        The brokers of the subscribers that were assigned or moved, by id, and widened filters.
+        The new broker of each subscriber that was assigned or moved, by id; and the filters,
+        widened for these subscribers.
     """
     problem = replace(sample_problem, subscribers=read_subscribers(rows, columns))
     leaves = sample_problem.tree.leaves
@@ -293,7 +303,7 @@ def _check_columns(subscribers: DataFrame, names: list[str]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InvalidArgumentError(
-            f"column {repeated[0]} is named twice: each column must be given for one purpose only"
+            f"column {repeated[0]} is named twice: name each column for one purpose only"
         )
     for name in names[1:]:
         if not isinstance(subscribers.schema[name].dataType, NumericType):
@@ -302,7 +312,7 @@ def _check_columns(subscribers: DataFrame, names: list[str]) -> None:
     reserved = [name for name in (_SET_COL, _RANK_COL, BROKER_COL) if name in subscribers.columns]
     if reserved:
         raise InvalidArgumentError(
-            f"the table has a column {reserved[0]} already, which a plan would add: rename it"
+            f"the table already has a column {reserved[0]}, which a plan would add: rename yours"
         )
 
 
@@ -312,7 +322,7 @@ def _schema_with_column(subscribers: DataFrame, column: str) -> str:
 
 
 def _join_brokers(assignment: DataFrame, id_col: str, broker_by_id: dict[object, int]) -> DataFrame:
-    """Return the assignment with other brokers for the subscribers in `broker_by_id`."""
+    """Return the assignment with the new brokers of the subscribers in `broker_by_id`."""
     rows = assignment.sparkSession.createDataFrame(
         list(broker_by_id.items()),
         f"`_covey_id` {assignment.schema[id_col].dataType.simpleString()}, _covey_at int",

@@ -29,7 +29,7 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class SubscriberColumns:
-    """The columns of a table that say where subscribers are, and what they want."""
+    """Columns of subscribers: coordinates of positions, lower ends and upper ends of boxes."""
 
     position: tuple[str, ...]
     lower: tuple[str, ...]
@@ -37,17 +37,17 @@ class SubscriberColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """Names of all columns: positions, lower ends, upper ends."""
         return (*self.position, *self.lower, *self.upper)
 
     @property
     def schema(self) -> str:
-        """As Spark writes it."""
+        """Schema of these columns as doubles, in Spark's DDL format."""
         return ", ".join(f"`{name}` double" for name in self.names)
 
 
 def read_subscribers(rows: pa.Table | pa.RecordBatch, columns: SubscriberColumns) -> Subscribers:
-    """The subscribers in some rows."""
+    """Return the rows as subscribers."""
     ends = (
         np.stack([np.asarray(rows.column(name), np.float64) for name in names], axis=1)
         for names in (columns.position, columns.lower, columns.upper)
@@ -57,14 +57,17 @@ def read_subscribers(rows: pa.Table | pa.RecordBatch, columns: SubscriberColumns
 
 @dataclass(frozen=True)
 class BatchLeaves:
-    """The leaves that can serve the subscribers of a batch, by their delay and by the filters."""
+    """Finder of the leaves that can serve each row of a batch.
+
+    A leaf can serve a subscriber if the delay is within the limit, and its filter covers the box.
+    """
 
     columns: SubscriberColumns
     problem: Problem
     filters: BrokerFilters
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out the sample, which workers do not need."""
+        """Return the state to pickle; it has one subscriber of the sample, as workers need none."""
         one = self.problem.take(np.arange(1))
         return {**self.__dict__, "problem": one}
 
@@ -73,7 +76,7 @@ class BatchLeaves:
         return replace(self.problem, subscribers=read_subscribers(batch, self.columns))
 
     def find(self, batch: pa.RecordBatch) -> Bits:
-        """Return a bit for each row and leaf that can serve it."""
+        """Return for each row the set of leaves that can serve it, as bits."""
         batch_problem = self.read_problem(batch)
         return find_covering_leaves(
             find_leaves_within_delay(batch_problem), batch_problem.subscribers, self.filters,
@@ -83,7 +86,7 @@ class BatchLeaves:
 
 @dataclass(frozen=True)
 class FindUncoveredTask:
-    """Yields the coordinates of the rows that no leaf can serve."""
+    """Function of a `mapInArrow` that yields the coordinates of rows that no leaf can serve."""
 
     leaves: BatchLeaves
 
@@ -98,7 +101,11 @@ class FindUncoveredTask:
 
 @dataclass(frozen=True)
 class LeafSetTask:
-    """Appends to each row the number of the set of leaves to which it is counted."""
+    """Function of a `mapInArrow` that appends the number of a leaf set to each row.
+
+    Every leaf of this set can serve the row. The number is the position in `leaf_sets`; -1 if no
+    leaf can serve the row.
+    """
 
     leaves: BatchLeaves
     leaf_sets: Bits
@@ -112,7 +119,11 @@ class LeafSetTask:
 
 @dataclass(frozen=True)
 class AssignBrokerTask:
-    """Replaces set and rank of each row by its broker, or -1 if the leaves of the set are full."""
+    """Function of a `mapInArrow` that assigns a broker to each row.
+
+    It replaces the columns for leaf set and rank by the broker of the row, or by -1 if the quotas
+    of the leaf set are used up. The rank is the number of earlier rows with the same leaf set.
+    """
 
     quota_ends: NDArray[np.int64]
     leaves: NDArray[np.int64]
@@ -134,7 +145,11 @@ class AssignBrokerTask:
 
 @dataclass(frozen=True)
 class VerifyTask:
-    """Counts rows with too long a delay, and rows that their broker's filter does not cover."""
+    """Function of a `mapInArrow` that counts violations of a plan.
+
+    An output row has the numbers of rows of a batch whose delay is too long (`late`), and whose box
+    the filter of their broker does not cover (`uncovered`).
+    """
 
     leaves: BatchLeaves
     broker_col: str

@@ -1,4 +1,4 @@
-"""Zones on Spark: each worker holds the subscriptions of one zone and gets its events.
+"""Zones on Spark: a task matches the events of one zone with the subscriptions of this zone.
 
 `covey.zones` computes zones from samples. This package reads the samples, builds one segment for
 each zone in workers, and shuffles events to the partitions of their zones. With replication "pure"
@@ -9,8 +9,8 @@ In the order in which data passes through them:
 
     loader       `ZoneLoader`: choose the number of zones, profile staged segments, build a zone map
     builder      place staged subscriptions in zones, build and commit the segments of zones
-    partitioner  `ZonePartitioner`: the zone of an event as a Spark expression; its partition
-    smart_tasks  `ZoneMatchTask` and `HomeMatchTask`: match in the zone, then in home zones
+    partitioner  `ZonePartitioner`: Spark expressions for the zone and the partition of an event
+    smart_tasks  `ZoneMatchTask` and `HomeMatchTask`: match events in their zone, then in others
     rebalance    rebuild the zones whose share of the events has changed
 
 Cost: `transform` shuffles events once, or twice with "smart". Each task that builds a zone opens

@@ -68,7 +68,7 @@ def publish_zones(
         label: label of the new version.
 
     Returns:
-        The number, label and count of subscriptions of the new version.
+        The `version` number of the new version, its `label`, and its number of `subscriptions`.
     """
     zone_segments = build_zone_segments(
         spark, location, staged_segments, zone_map, is_smart=is_smart
@@ -132,8 +132,9 @@ def encode_staged(staged_segments: Sequence[StagedSegment]) -> pa.RecordBatch:
 class _PlaceInZoneTask:
     """Function of a `mapInArrow` over numbers of staged segments: find the zones of their rows.
 
-    An output row has a zone, a staged segment, and as bytes the row numbers of its subscriptions
-    in this zone, their home zones, and whether each is replicated.
+    An output row is for one zone and one staged segment. It has, as the bytes of three arrays, the
+    row numbers of the segment's subscriptions in this zone, their home zones, and whether each is
+    in several zones.
     """
 
     location: str
@@ -162,7 +163,7 @@ class _PlaceInZoneTask:
 
 @dataclass(frozen=True, slots=True)
 class _BuildZoneTask:
-    """Function of a `mapInArrow` over the placements of one zone: build the zone's segment."""
+    """Function of a `mapInArrow` over the placements of one zone: stage the zone's segments."""
 
     location: str
     staged_segments: tuple[StagedSegment, ...]
@@ -187,7 +188,7 @@ class _BuildZoneTask:
     def _take_zone_subscriptions(
         self, store: Store, placements: Sequence[dict[str, Any]]
     ) -> SubscriptionBatch:
-        """Return the subscriptions of the zone: those of each staged segment in turn."""
+        """Return the subscriptions of the zone, in the order of `placements`."""
         by_file, batches = {segment.file: segment for segment in self.staged_segments}, []
         for row in placements:
             subscriptions = store.open_staged(by_file[row["file"]]).subscriptions

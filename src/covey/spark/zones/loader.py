@@ -1,4 +1,4 @@
-"""Spread subscriptions over zones that are computed from samples of subscriptions and events."""
+"""Spread subscriptions over zones, which are computed from samples of subscriptions and events."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["ZONE_SAMPLE_SIZE", "ZoneLoader", "choose_zone_count", "make_zone_map
 
 ZONE_SAMPLE_SIZE = 20_000
 """Largest number of regions, and of events, from which zones are computed."""
-_MAX_ZONE_BYTES = 1 << 30  # of all segments together; above it "auto" makes several zones
+_MAX_ZONE_BYTES = 1 << 30  # if all segments together have more bytes, "auto" makes several zones
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneLoader:
-    """Function that spreads staged segments over zones, as parameters of a matcher require.
+    """Function that spreads staged segments over as many zones as a matcher's parameters require.
 
     Args:
         spark: the session.
@@ -51,8 +51,9 @@ class ZoneLoader:
     ) -> dict[str, object] | None:
         """Commit a version with zones and return facts about it, or None if one zone is enough.
 
-        For one zone nothing is committed. The facts are the version's number, label, count of
-        subscriptions, space, constrained attributes and partitioner, and the elapsed seconds.
+        If one zone is enough, nothing is committed. The facts are the version's number, label,
+        count of subscriptions, space, constrained attributes and partitioner, and the elapsed
+        seconds.
         """
         started, params = time.perf_counter(), self.params
         zone_count = choose_zone_count(
@@ -90,12 +91,12 @@ class ZoneLoader:
 
 @dataclass(frozen=True, slots=True)
 class StagedProfile:
-    """Properties of several staged segments together, and a sample of their regions."""
+    """Properties of all staged segments of a fit, and a sample of their regions."""
 
     space: Space
     constrained_attributes: tuple[str, ...]
     regions: Regions
-    """The sample."""
+    """The sampled regions."""
     region_count: int
     """Number of all regions."""
 
@@ -103,10 +104,11 @@ class StagedProfile:
 def choose_zone_count(
     staged_segments: Sequence[StagedSegment], requested_zones: int | str, memory_bytes: int | None
 ) -> int:
-    """Return the requested number of zones, or for "auto" one that fits the memory of a worker.
+    """Return the requested number of zones; for "auto", enough that each fits a worker's memory.
 
-    With "auto", a zone has about four fifths of the allowed size, which is a quarter of
-    `memory_bytes`, or 1 GiB if that is None.
+    The allowed size of a zone is a quarter of `memory_bytes`, or 1 GiB if that is None. If all
+    segments together are smaller, one zone is enough. Otherwise a zone gets about four fifths of
+    the allowed size.
 
     >>> choose_zone_count([StagedSegment("a", 3 << 30, 10)], "auto", None)
     4
@@ -119,9 +121,10 @@ def choose_zone_count(
 
 
 def read_worker_memory_bytes(spark: SparkSession) -> int | None:
-    """Return the memory of a Python worker by `spark.executor.pyspark.memory`, or None if not set.
+    """Return the memory of one Python worker according to `spark.executor.pyspark.memory`.
 
-    The workers of a Spark executor, one for each core, share the memory equally.
+    The result is None if the setting is missing or cannot be read. The setting is for a Spark
+    executor; its workers, one for each core, get equal parts.
     """
     setting = spark.conf.get("spark.executor.pyspark.memory", None)
     if not setting:
@@ -137,7 +140,7 @@ def read_worker_memory_bytes(spark: SparkSession) -> int | None:
 def profile_staged(
     location: str, base_space: Space, staged_segments: Sequence[StagedSegment], *, seed: int = 0
 ) -> StagedProfile:
-    """Return the profile of staged segments, which are opened one after another.
+    """Return the profile of staged segments; only one segment is open at a time.
 
     Args:
         location: location of the store.
@@ -166,11 +169,11 @@ def make_zone_map(
     zone_count: int,
     excluded_attributes: frozenset[str],
 ) -> ZoneMap:
-    """Return a zone map whose zones have equal work for the events.
+    """Return a zone map whose zones have nearly equal work for the events.
 
     Args:
-        profile: the subscriptions.
-        events: a sample of events. Without events, zones have equal numbers of regions.
+        profile: profile of the subscriptions.
+        events: a sample of events. If it is None or empty, zones have similar numbers of regions.
         zone_count: number of zones.
         excluded_attributes: attributes by which zones are not split.
     """

@@ -1,7 +1,7 @@
-"""Partitioning of events by zone, so that a worker needs the subscriptions of one zone only.
+"""Partitioning of events by zone: a worker needs the subscriptions of only one zone at a time.
 
-A zone has one partition, or several if it has much of the work. The partitions of a zone share its
-events by a hash of the constrained attributes.
+A zone has one partition, or several if it has a large share of the work. Its events are then
+distributed over them by a hash of the constrained attributes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class ZonePartitioner:
         expression: SQL that computes the zone from columns a0, a1, …, which are the attributes.
         attributes: names of the attributes in the expression, in this order.
         partitions_per_zone: number of partitions of each zone.
-        is_smart: whether events are forwarded from their zone to home zones of other matches.
+        is_smart: whether replication is `smart`: events are also forwarded to home zones of
+            subscriptions that are not stored in the zone of the event.
     """
 
     expression: str
@@ -58,13 +59,15 @@ class ZonePartitioner:
         hash_columns: Sequence[int],
         select_attribute: Callable[[str], Column],
     ) -> DataFrame:
-        """Return events in partitions of their zones, after a shuffle.
+        """Shuffle events to the partitions of their zones.
 
         Args:
             events: the events.
-            columns: columns of the result, named c0, c1, …; the last column of it is the zone.
-            hash_columns: numbers of the columns whose hash selects one of a zone's partitions.
-            select_attribute: returns the expression with which Spark computes an attribute.
+            columns: columns of the result, which are renamed to c0, c1, …; the zone is added as
+                the last column.
+            hash_columns: positions of the columns whose hash selects one of a zone's partitions.
+            select_attribute: function from the name of an attribute to the expression with which
+                Spark computes it.
         """
         names = [f"c{i}" for i in range(len(columns))]
         named = [column.alias(name) for column, name in zip(columns, names, strict=True)]
@@ -77,7 +80,7 @@ class ZonePartitioner:
         return self.shuffle_by_zone(with_zone, [names[i] for i in hash_columns])
 
     def shuffle_by_zone(self, frame: DataFrame, hash_columns: Sequence[str]) -> DataFrame:
-        """Return rows in partitions of the zone in their column `ZONE_COL`, after a shuffle."""
+        """Shuffle rows to the partitions of the zone in their column `ZONE_COL`."""
         return frame.repartitionById(self.partition_count, self._partition_column(hash_columns))
 
     def _partition_column(self, hash_columns: Sequence[str]) -> Column:

@@ -1,4 +1,4 @@
-"""Rebalance the zones of a model whose events have changed, by building a few zones again."""
+"""Rebalance the zones of a model when typical events have changed, by rebuilding few zones."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from covey.zones import RebalanceResult, ZoneSample, rebalance_zones
 
 __all__ = ["compute_zone_loads", "rebalance_model"]
 
-_MAX_SAMPLE_REGIONS = 20_000  # regions
+_MAX_SAMPLE_REGIONS = 20_000  # subscriptions whose regions are sampled
 
 
 def rebalance_model(spark: SparkSession, state: ModelState, events: Events) -> ModelState:
-    """Return the state of the model with zones that have nearly equal work for these events.
+    """Commit a version whose zones have nearly equal work for these events; return its state.
 
-    If no zone needs to change, only the number of partitions of each zone may change.
+    Often only some zones are built again, or only the number of partitions of zones changes.
     """
     store = Store.open(state.location)
     zone_map = store.zone_map(state.version)
@@ -65,7 +65,7 @@ def rebalance_model(spark: SparkSession, state: ModelState, events: Events) -> M
 
 
 def compute_zone_loads(state: ModelState, events: Events) -> NDArray[np.float64]:
-    """Return the share of the work that each zone has for these events."""
+    """Return for each zone its share of the work for these events, from 0 to 1."""
     store = Store.open(state.location)
     zone_map = store.zone_map(state.version)
     assert zone_map is not None
@@ -88,7 +88,7 @@ def _sample_regions(snapshot: Snapshot, seed: int = 0) -> Regions:
 
 @dataclass(frozen=True, slots=True)
 class _RebuildZoneTask:
-    """Function of a `mapInArrow` over positions in `changed_zones`: build the segment of a zone."""
+    """Function of a `mapInArrow` over positions in `changed_zones`: stage each zone's segment."""
 
     location: str
     version: int

@@ -1,8 +1,9 @@
-"""Tasks of `smart` replication: match events in their zones, then in the home zones of matches.
+"""Tasks of `smart` replication: match events in their zones, then in home zones of subscriptions.
 
 The tasks are two functions of `mapInArrow` with a shuffle between them. The first one returns rows
-with all columns of an event, a zone and an id. A row with an id is a match, and nothing is left to
-do. A row without an id is an event that is forwarded to the zone. (papers: can)
+with all columns of an event, a zone and an id. A row with an id is a match, which the second task
+only converts to the output format. A row without an id is an event that is forwarded to the zone.
+(papers: can)
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def forwarded_schema(event_schema: StructType, id_type: DataType) -> StructType:
 
 @dataclass(frozen=True, slots=True)
 class ZoneMatchTask:
-    """Function of a `mapInArrow` that matches events in their zone and finds their other zones.
+    """Function of a `mapInArrow` that matches events in their zone, and forwards them to others.
 
     Args:
         location: location of the store.
@@ -74,9 +75,9 @@ class ZoneMatchTask:
     def _forward_events(
         self, batch: pa.RecordBatch, forwarded_pairs: Pairs
     ) -> Iterator[pa.RecordBatch]:
-        """Yield forwarded events, a row for each event and zone to which it is forwarded.
+        """Yield a row for each event and each zone to which it is forwarded.
 
-        The stored rows of `forwarded_pairs` are zone numbers.
+        Query rows of `forwarded_pairs` are rows of the batch, and stored rows are zone numbers.
         """
         for start in range(0, len(forwarded_pairs), batch.num_rows):
             stop = start + batch.num_rows
@@ -91,7 +92,7 @@ class ZoneMatchTask:
 class HomeMatchTask:
     """Function of a `mapInArrow` that matches forwarded events with subscriptions of a home zone.
 
-    Rows that are matches already are returned in the output format.
+    Rows with an id are matches already, and are only converted to the output format.
     """
 
     location: str

@@ -1,8 +1,9 @@
 """Manifests: the files that describe versions, and the rules for deleting versions.
 
-A version is a number. Its manifest is a JSON file with a checksum of itself. It names the segment
-files, the file of tombstones and the file of the zone map, and contains the space of the
-predicates. A manifest is published in one step, after all files that it names, and never changes.
+A version is a number. The manifest of a version is a JSON file with a checksum of its own content.
+It names the segment files, the file of tombstones and the file of the zone map, and contains the
+space of the predicates. A manifest is published in one step, after all files that it names, and
+never changes.
 
 Modules, in the order of a version's life:
 
@@ -12,7 +13,7 @@ Modules, in the order of a version's life:
 - `leases`: `Lease`, which keeps a version from vacuum for a reader that will open it later.
 - `vacuum`: delete old versions, then the files that no remaining manifest names.
 
-A manifest can be read without opening any segment. What a version contains is in
+A manifest can be read without opening any segment. The content of segments is described in
 `covey.store.segments`; `covey.store.writer` decides when the next manifest is published.
 """
 

@@ -1,8 +1,8 @@
 """Leases: files that keep a version from vacuum until a given time.
 
-A lease is for a process that will open a version by its number later: a running job or a replay. It
-is an empty file whose name contains the version and the end of the lease, so that it has no content
-that could be damaged.
+A lease is for a process that will open a version by its number later, such as a running job or a
+replay. A lease is an empty file whose name contains the version and the end of the lease, so the
+file has no content that could be damaged.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _NAME = re.compile(r"(\d{12})-(\d{15})-[0-9a-f]{16}")
 class Lease:
     """Lease of one version: vacuum does not delete the version before the lease ends.
 
-    The end can be extended with `renew`. A lease is a context manager, which releases it on exit.
+    `renew` sets a new end. In a `with` statement, the lease is released on exit.
 
     Take a lease while the version is within the retention of `Store.vacuum`; then the version is
-    protected at every moment. The clocks of machines that run vacuum and that take leases must
+    protected at every moment. The clocks of the machines that run vacuum or take leases must
     roughly agree.
     """
 
@@ -60,7 +60,7 @@ class Lease:
             self._backend.delete(previous_name)
 
     def release(self) -> None:
-        """End the lease now; a second call does nothing."""
+        """End the lease now; further calls do nothing."""
         if self._name is not None:
             self._backend.delete(self._name)
             self._name = None

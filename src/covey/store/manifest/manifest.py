@@ -1,7 +1,7 @@
 """The manifest of a version: its segments, tombstones, zone map and space.
 
-A manifest is a JSON file with a checksum of itself. It becomes visible in one step, after all files
-that it names, and never changes, so that readers see the whole version.
+A manifest is a JSON file with a checksum of its own content. It becomes visible in one step, after
+all files that it names, and never changes, so that readers see the whole version.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class SegmentEntry:
     """Entry of a manifest for one segment: its file, its row counts and its role.
 
     Args:
-        file: SHA-256 of the segment file, which is its name.
+        file: name of the segment file, which is its SHA-256.
         size_bytes: size of the file.
         regions: number of regions in the segment.
         subscriptions: number of subscriptions in the segment, dead ones included.
         dead: number of dead subscriptions.
-        gated_by: file of the segment that gates this one: every event that matches this segment is
-            in a region of that one. None if the segment is not gated.
-        zone: number of the zone whose events the segment is matched with; None if it belongs to no
-            zone.
+        gated_by: file of the gate, another segment: every event that matches this segment is in a
+            region of the gate. None if this segment is not gated.
+        zone: number of the zone with whose events the segment is matched; None if the segment
+            belongs to no zone.
         replicas: number of live subscriptions whose home zone is another zone.
         is_home: whether events of other zones are forwarded to this segment.
     """
@@ -70,7 +70,7 @@ class SegmentEntry:
     is_home: bool = False
 
     def to_json(self) -> JsonObject:
-        """Return the entry as a JSON object, without fields that have their default."""
+        """Return the entry as a JSON object, without optional fields that have their default."""
         defaults = {"gated_by": None, "zone": None, "replicas": 0, "is_home": False}
         return {k: v for k, v in asdict(self).items() if k not in defaults or v != defaults[k]}
 
@@ -98,10 +98,10 @@ class Manifest:
         space: space of the version, with the derived attributes that its segments need.
         id_kind: type of the ids.
         segments: entries of the segments.
-        tombstones_file: file of the tombstones; None if no row is dead.
-        label: text that the writer gave to the version, so that a repeated attempt finds what the
-            first one committed.
-        zone_map_file: file of the zone map; None if the version has no zones.
+        tombstones_file: name of the file of tombstones; None if no row is dead.
+        label: text that the writer gave to the version, so that a repeated attempt finds the
+            version that the first one committed; None if the version has no label.
+        zone_map_file: name of the file of the zone map; None if the version has no zones.
     """
 
     version: int
@@ -142,7 +142,7 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Manifest:
-        """Decode the content of a manifest file; raise StoreError if it is not valid.
+        """Return the manifest that `to_bytes` encoded; raise StoreError for other content.
 
         The checksum detects every change of a byte.
         """
@@ -172,7 +172,7 @@ class Manifest:
 
 
 def list_versions(backend: StorageBackend) -> dict[int, FileEntry]:
-    """Return the manifest files by version, ascending; unfinished files are left out."""
+    """Return the manifest file of each version, ascending; unfinished files are left out."""
     files_by_version = {
         int(match[1]): file
         for file in backend.list(VERSIONS_FOLDER)
@@ -209,9 +209,9 @@ def read_manifest(backend: StorageBackend, number: int) -> Manifest:
 
 
 def find_labelled_manifest(backend: StorageBackend, label: str) -> Manifest | None:
-    """Return the newest manifest with a label, or None if no version has it.
+    """Return the newest manifest with a label, or None if no version has the label.
 
-    Cost: manifests are read from the newest backwards; all of them if no version has the label.
+    Cost: manifests are read from the newest backwards; all are read if no version has the label.
     """
     for number in reversed(list(list_versions(backend))):
         manifest = read_manifest(backend, number)
@@ -221,7 +221,7 @@ def find_labelled_manifest(backend: StorageBackend, label: str) -> Manifest | No
 
 
 def manifest_name(version: int) -> str:
-    """Return the file name of a manifest."""
+    """Return the name of a version's manifest file, such as `versions/000000000007.json`."""
     return f"{VERSIONS_FOLDER}/{version:012d}.json"
 
 

@@ -70,12 +70,12 @@ def _settings_from_json(saved: Mapping[str, Any]) -> SessionSettings:
 
 
 def _limits_from_json(saved: Mapping[str, Any]) -> PredicateLimits:
-    """Return the limits for predicates from their fields."""
+    """Return the limits for predicates that `space_to_json` encoded."""
     return PredicateLimits(**{**saved, "functions": tuple(saved["functions"])})
 
 
 def combine_spaces(first: Space, others: Iterable[Space]) -> Space:
-    """Return the first space with the derived attributes of all spaces."""
+    """Return `first` with the derived attributes of all other spaces added."""
     for other in others:
         first = first.with_derived(*other.derived)
     return first
@@ -91,7 +91,7 @@ def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
 
 
 def _type_to_json(type_: Type) -> dict[str, Any]:
-    """Return the fields that differ from `Type(name)`, so that manifests are short."""
+    """Return a type as a JSON object, without fields that have their default value."""
     saved: dict[str, Any] = {"name": type_.name}
     for number in ("precision", "scale", "length"):
         if getattr(type_, number):

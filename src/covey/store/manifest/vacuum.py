@@ -20,7 +20,13 @@ __all__ = ["ReferencedFiles", "VacuumResult", "vacuum"]
 
 @dataclass(frozen=True, slots=True)
 class VacuumResult:
-    """Result of a vacuum: the numbers of deleted versions, files and bytes of files."""
+    """Result of a vacuum: the number of deleted versions, and of other deleted files.
+
+    Args:
+        versions: number of deleted versions.
+        files: number of deleted files, without manifests and leases.
+        size_bytes: total size of these files.
+    """
 
     versions: int
     files: int
@@ -28,13 +34,16 @@ class VacuumResult:
 
 
 class ReferencedFiles:
-    """Cache of the files that versions name, so that each manifest is read only once."""
+    """Cache of the file names in manifests, so that each manifest is read only once."""
 
     def __init__(self) -> None:
         self._files_by_version: dict[tuple[int, float], list[str]] = {}
 
     def read_files(self, backend: StorageBackend, retained: Mapping[int, FileEntry]) -> set[str]:
-        """Return the files that the retained versions name; drop other versions from the cache."""
+        """Return the files that the retained versions name; drop other versions from the cache.
+
+        `retained` has the manifest file of each retained version.
+        """
         cached, self._files_by_version = self._files_by_version, {}
         for number, listed in retained.items():
             key = number, listed.modified_at_s  # the time differs if the store was created again
@@ -54,10 +63,10 @@ def vacuum(
 ) -> VacuumResult:
     """Delete old versions, then files that no remaining version names and that are not in use.
 
-    Not deleted are the newest version, versions that were the newest less than `retain_seconds`
-    ago, versions in `keep_versions`, and versions under a lease. A file that no version names is
-    not deleted before it is `grace_seconds` old, because a writer may be about to name it. If a
-    remaining version cannot be read, nothing is deleted except for ended leases.
+    These versions remain: the newest version, versions that were the newest less than
+    `retain_seconds` ago, versions in `keep_versions`, and versions under a lease. A file that no
+    version names is not deleted before it is `grace_seconds` old, because the next version may name
+    it. If a remaining version cannot be read, only leases that have ended are deleted.
 
     Cost: all files are listed, and each remaining manifest that is not in `referenced` is read.
     """
@@ -98,7 +107,10 @@ def vacuum(
 def _retained_versions(
     listed: dict[int, FileEntry], horizon_s: float, required: set[int]
 ) -> set[int]:
-    """Return the versions that were the newest at the horizon or later, and the required ones."""
+    """Return the versions that were the newest at the horizon or later, and required versions.
+
+    Numbers in `required` without a version are ignored.
+    """
     numbers = list(listed)
     retained = {
         number

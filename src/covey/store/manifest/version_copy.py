@@ -1,4 +1,4 @@
-"""Copy of a version of one store as the next version of another."""
+"""Copy of a version: a version of one store becomes the next version of another store."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ def copy_version(source: Location, target: Location, number: int, label: str) ->
 
     The stores need not have anything in common; other versions of the target do not change. If the
     target has a version with the label already, its manifest is returned and nothing is copied.
-    Local files are linked where possible, because they never change.
+    Local files are hard-linked if possible, which is safe because they never change.
 
     Args:
         source: location of the store to copy from.
         target: location of the store to copy to; if there is no store yet, one is created.
         number: version of the source.
         label: label of the copy.
+
+    Returns:
+        The manifest of the copy in the target store.
 
     Raises:
         StoreError: if the version does not exist, or a file is damaged.
@@ -71,7 +74,7 @@ def _copy_file(source: StorageBackend, target: ContentStore, file: str) -> None:
 
 
 def _link_or_copy(old: Path, new: Path) -> None:
-    """Make a hard link to a file, or copy the file where links are not possible."""
+    """Make `new` a hard link to the file `old`, or a copy if a link is not possible."""
     try:
         os.link(old, new)
     except OSError:

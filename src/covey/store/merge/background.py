@@ -21,9 +21,9 @@ _RETRY_SECONDS = 5.0
 class BackgroundMerger:
     """Background processes that do the merges of a store until `close`.
 
-    A merge that fails is logged and tried again; `last_error` is its error until a merge succeeds.
-    Without the merge the store is correct, only slower. With two processes, small merges do not
-    wait for a large one.
+    A merge that fails is logged and tried again after 5 seconds; `last_error` is its error until a
+    merge succeeds, and then None. Meanwhile the store is correct, but queries become slower. With
+    two processes, small merges do not wait for a large one.
 
     Close the merger before the store:
 
@@ -32,7 +32,7 @@ class BackgroundMerger:
 
     Args:
         store: the store, which must be open for as long as the merger.
-        processes: number of processes, and so of merges at the same time.
+        processes: number of processes; each does one merge at a time.
     """
 
     @check_arguments
@@ -67,7 +67,7 @@ class BackgroundMerger:
         self.close()
 
     def _run_merges(self) -> None:
-        """Do merges in a child process until `close`; after an error, start another process."""
+        """Do merges in a child process until `close`; after an error, use a new process."""
         while not self._stop_event.is_set():
             process = MergeProcess()
             self._processes.add(process)
@@ -85,7 +85,7 @@ class BackgroundMerger:
                 process.close()
 
     def _run_one_merge(self, process: MergeProcess) -> bool:
-        """Do one merge, and return True; return False if no merge is proposed."""
+        """Do one merge if any is due, and return whether a merge was done."""
         operation = self._writer.claim_merge()
         if operation is None:
             return False

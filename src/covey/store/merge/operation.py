@@ -22,10 +22,11 @@ __all__ = ["MergeOperation", "MergedSegment", "install_merged", "merge_segments"
 
 @dataclass(frozen=True, slots=True)
 class MergeOperation:
-    """Segments of one zone to be merged into one, as they were when the merge was claimed.
+    """Merge of segments of one zone, or of no zone, into one segment.
 
-    Regions that end before one of the `horizons` are dropped. With a `zone_map`, the subscriptions
-    are spread over its zones instead, with one segment for each zone.
+    `segments` are as they were when the merge was claimed. Regions that end before one of the
+    `horizons` are dropped. With a `zone_map`, the subscriptions are spread over its zones instead,
+    with one segment for each zone that has any.
     """
 
     segments: tuple[LiveSegment, ...]
@@ -48,10 +49,10 @@ class MergedSegment:
 
 
 def merge_segments(operation: MergeOperation) -> Iterator[tuple[int | None, IndexedSubscriptions]]:
-    """Yield the merged segment, or one segment per zone, each with its zone number.
+    """Yield the merged segment, or one segment per zone, each with its zone number or None.
 
-    They have the live subscriptions of all segments, without expired regions. If there are none,
-    nothing is yielded.
+    Merged segments have the live subscriptions of all segments, without expired regions. If there
+    are no live subscriptions, nothing is yielded.
 
     Cost: that of `IndexedSubscriptions.build`; about three copies of the regions in memory.
     """
@@ -68,7 +69,10 @@ def merge_segments(operation: MergeOperation) -> Iterator[tuple[int | None, Inde
 
 
 def write_merged(operation: MergeOperation, content_store: ContentStore) -> list[MergedSegment]:
-    """Build the merged segments, write their files and return them; none without live rows."""
+    """Build the merged segments, write their files, and return the merged segments.
+
+    The list is empty if no row is live.
+    """
     written = []
     for zone, subscriptions in merge_segments(operation):
         encoded = subscriptions.encode()
@@ -84,9 +88,14 @@ def install_merged(
 ) -> list[LiveSegment]:
     """Return the segments of a version with the inputs of a merge replaced by its results.
 
-    Rows that died since the claim are dead in the results; an input that is missing in
-    `live_segments` has died completely. The results are put at the position of the first input, or
-    before all other segments if they were spread over zones.
+    Rows that died since the claim are dead in the results. If an input is missing in
+    `live_segments`, all its rows have died. The results are put at the position of the first input;
+    they are put before all other segments if they were spread over zones or no input remains.
+
+    Args:
+        operation: the merge.
+        live_segments: the segments of the newest version.
+        merged_segments: the results of the merge, with all rows live.
     """
     input_rows = [i for i, segment in enumerate(live_segments) if segment.file in operation.files]
     remaining = [segment for segment in live_segments if segment.file not in operation.files]

@@ -1,10 +1,11 @@
-"""Merge policy: which segments to merge, so that they are few and changes are rewritten seldom.
+"""Merge policy: which segments to merge, so that they are few and changes are rewritten rarely.
 
-Segment sizes are divided into levels; the sizes of a level are `level_factor` times those of the
-level below. If a level has two segments, they are merged together with all smaller segments. So n
-regions are in about log(n / min_level_regions) / log(level_factor) segments, and each change is
-rewritten about level_factor / 2 times per level, independently of the number of subscriptions. A
-segment with a large share of dead rows is rewritten as well.
+Segment sizes are divided into levels; the largest size of a level is `level_factor` times that of
+the level below. If a level has two or more segments, they are merged, together with all segments
+that are not on a higher level than the result. So n regions are in about
+log(n / min_level_regions) / log(level_factor) segments, and each change is rewritten about
+level_factor / 2 times per level, independently of the number of subscriptions. A segment with a
+large share of dead rows is rewritten as well.
 
 The policy is a pure function of sizes; `covey.store.merge.operation` does the merges.
 """
@@ -43,8 +44,8 @@ class TieredMergePolicy:
     Args:
         min_level_regions: number of regions up to which a segment is on level 0, at least 1. It
             bounds the work of rewriting the last segment with each batch.
-        level_factor: ratio of the sizes of two levels, at least 2. A higher factor means fewer
-            segments to query and more rewriting.
+        level_factor: ratio of the sizes of two neighbouring levels, at least 2. A higher factor
+            means fewer segments to query and more rewriting.
         max_dead_share: share of dead rows, more than 0 and at most 1, beyond which a segment is
             rewritten.
 
@@ -70,21 +71,27 @@ class TieredMergePolicy:
             )
 
     def level_of(self, regions: int) -> int:
-        """Return the level of a segment with the given number of regions."""
+        """Return the level, from 0, of a segment with this number of live regions."""
         level, max_regions = 0, self.min_level_regions
         while regions > max_regions:
             level, max_regions = level + 1, max_regions * self.level_factor
         return level
 
     def should_rewrite_last(self, last: SegmentSize, added_regions: int) -> bool:
-        """Return whether the last segment is small enough to be rewritten with added regions."""
+        """Return whether the last segment should be rewritten together with the added regions.
+
+        This is true if its live regions and the added ones are at most `min_level_regions`.
+        """
         return last.live_regions + added_regions <= self.min_level_regions
 
     def find_merge(self, sizes: Sequence[SegmentSize]) -> tuple[int, ...]:
         """Return the positions of the segments to merge into one, ascending.
 
-        The result is empty if no merge is due. If several merges are due, it is the one with the
-        fewest live regions. Merging until no merge is due always ends.
+        The result is empty if no merge is due. If several merges are due, the one with the fewest
+        live regions is returned. Merging until no merge is due always ends.
+
+        Args:
+            sizes: the sizes of all segments, in the order in which the version has them.
         """
         settled_count = (
             len(sizes) - 1 if sizes and self.should_rewrite_last(sizes[-1], 0) else len(sizes)
@@ -109,7 +116,11 @@ class TieredMergePolicy:
     def _extend_to_lower_levels(
         self, initial: list[int], sizes: Sequence[SegmentSize]
     ) -> tuple[int, ...]:
-        """Return segments and all others that are not on a higher level than the merged segment."""
+        """Return `initial` and all other segments that are not on a higher level than the result.
+
+        The result is the segment into which the returned segments will be merged. The returned
+        positions are ascending.
+        """
         chosen = set(initial)
         while True:
             level = self.level_of(sum(sizes[i].live_regions for i in chosen))

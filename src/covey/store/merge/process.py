@@ -1,7 +1,8 @@
 """Merge process: a child process that builds merges on requests in lines of JSON.
 
-It reads and writes local files only, for stores on any file system. It ends when its standard input
-ends, so that it survives the process that started it by at most one merge.
+The process reads and writes only local files, even if the file system of the store is remote. It
+ends when its standard input ends. So after the end of the process that started it, the merge
+process finishes at most one merge.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ serve_requests()
 
 
 class MergeProcess:
-    """Merge process as the writer sees it; only `kill` may be called from another thread."""
+    """Handle of a merge process; only `kill` may be called from another thread."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -102,7 +103,11 @@ class MergeProcess:
                 stream.close()
 
     def _send_request(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request to the process and return its answer."""
+        """Send a request to the process and return its answer.
+
+        Raises:
+            StoreError: if the process has ended.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -116,7 +121,11 @@ class MergeProcess:
 
 
 def serve_requests() -> None:
-    """Build the merges that are requested on standard input until its end."""
+    """Build the merges that are requested on standard input, until it ends.
+
+    A request is one line of JSON, and so is the answer on standard output: a list of the merged
+    segments as `built`, or the message of an error as `error`.
+    """
     for line in sys.stdin:
         try:
             answer = _run_request(json.loads(line))

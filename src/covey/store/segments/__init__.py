@@ -7,9 +7,9 @@ tombstones, which belong to the version.
 Modules, in the order in which subscriptions pass through them:
 
 - `segment`: `SubscriptionBatch` (not indexed) and `IndexedSubscriptions` (the file's content).
-- `tombstones`: one bit per row, set for dead rows; one file of them per version.
+- `tombstones`: one bit per row, set if the row is dead; a version has one file of tombstones.
 - `live_segment`: `LiveSegment`, a segment with its tombstones, and `SegmentOpener`.
-- `pairs`: the pairs of several segments concatenated, without dead rows, by query row.
+- `pairs`: joins the pairs of several segments, without dead rows, sorted by query row.
 - `expiry`: regions that ended before a horizon, which merges drop.
 
 Row numbers are valid within one segment only; `covey.store.snapshot` numbers the rows of all

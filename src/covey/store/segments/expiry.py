@@ -26,7 +26,7 @@ Horizons = Mapping[str, int]
 
 
 def expiry_domain(space: Space, attribute: str) -> Domain:
-    """Return the key domain of an attribute; raise SchemaError if its keys are not of 64 bits."""
+    """Return the key domain of an attribute; raise SchemaError if its keys are not int64."""
     type_ = space[attribute].type
     domain = None if type_.is_vector or type_.is_tags else key_domain(type_)
     if domain is None or domain.dtype != np.int64:
@@ -38,9 +38,9 @@ def expiry_domain(space: Space, attribute: str) -> Domain:
 
 
 def region_expired_before(space: Space, attribute: str, before_key: int) -> Regions:
-    """Return a batch of one region, which covers all regions ending before a key.
+    """Return a batch of one region, which covers exactly the regions that end before a key.
 
-    The batch is empty if no region can end before that key.
+    The batch is empty if no region can end before the key.
     """
     domain = expiry_domain(space, attribute)
     if before_key <= domain.low:
@@ -51,11 +51,12 @@ def region_expired_before(space: Space, attribute: str, before_key: int) -> Regi
 
 
 def drop_expired(batch: SubscriptionBatch, horizons: Horizons) -> SubscriptionBatch:
-    """Return a batch without expired regions and without subscriptions that have no other region.
+    """Return the batch without expired regions, and without subscriptions that have only these.
 
-    A subscription without any region in `batch` stays.
+    A subscription that has no region in `batch` stays.
 
-    Cost: one comparison per region and horizon; a copy of the remainder if something is dropped.
+    Cost: one comparison per region and horizon, and a copy of the remaining regions if any region
+    is dropped.
     """
     has_ended = np.zeros(len(batch.regions), np.bool_)
     for name, before_key in horizons.items():

@@ -29,12 +29,12 @@ AnyRows = NDArray[np.integer[Any]]  # row numbers in pairs; their dtype is chose
 
 @dataclass(frozen=True, slots=True)
 class LiveSegment:
-    """Segment of one version: the subscriptions of a file, of which some are dead.
+    """Segment of one version: the subscriptions of a file, some of which may be dead.
 
-    If `gated_by` is set, it is the file of another segment, and an event that no region of that
-    segment contains (dead ones included) matches nothing in this one. A segment with a `zone` may
-    contain replicas of subscriptions of another zone. If `is_home` is true, events of other zones
-    are forwarded to the segment.
+    `gated_by` is the file of the gate, another segment, or None. An event that no region of the
+    gate contains, dead ones included, matches no subscription of this segment. A segment with a
+    `zone` may contain replicas, which are subscriptions with another home zone. If `is_home` is
+    true, events of other zones are forwarded to the segment.
     """
 
     file: str
@@ -53,13 +53,13 @@ class LiveSegment:
         return cls(file.sha256, file.size_bytes, subscriptions, tombstones)
 
     def with_tombstones(self, file: MappedArrays) -> LiveSegment:
-        """Return this segment with its tombstones from the tombstones file of a version."""
+        """Return this segment with its tombstones from `file`, a version's file of tombstones."""
         tombstones = read_tombstones(file, self.file, len(self.subscriptions))
         return replace(self, tombstones=tombstones)
 
     @property
     def entry(self) -> SegmentEntry:
-        """Entry of this segment for a manifest."""
+        """Entry that describes this segment in a manifest."""
         stored, dead = len(self.subscriptions), self.tombstones.dead_count
         regions = len(self.subscriptions.index)
         replicas = self.live_count - self.without_replicas().live_count
@@ -72,8 +72,8 @@ class LiveSegment:
     def is_merge_exempt(self) -> bool:
         """Whether the segment must not be merged.
 
-        This holds for a segment that receives events of other zones, and for one that forwards
-        events, because dead rows forward events too.
+        This is true if events of other zones are forwarded to the segment. It is also true if the
+        segment forwards events, because dead rows forward events too and a merge would drop them.
         """
         return self.is_home or self.subscriptions.forward_to is not None
 
@@ -84,7 +84,10 @@ class LiveSegment:
         return SegmentSize(len(self.subscriptions.index), share)
 
     def without_replicas(self) -> LiveSegment:
-        """Return this segment with its replicas dead: a subscription is then live only once."""
+        """Return this segment with replicas marked as dead.
+
+        Without replicas, each subscription of a version is live in exactly one segment.
+        """
         replica_bits = self.subscriptions.replica_bits
         if replica_bits is None:
             return self
@@ -100,21 +103,21 @@ class LiveSegment:
         return self.subscriptions.take(self.tombstones.live_rows)
 
     def find_rows(self, ids: Ids) -> Rows:
-        """Return the row of each id, or -1 if the id is absent or dead."""
+        """Return the row of the live subscription with each id, or -1 if there is none."""
         rows = self.subscriptions.ids.find_rows(ids)
         rows[self.tombstones.is_dead(np.maximum(rows, 0))] = -1
         return rows
 
     def without_ids(self, ids: Ids) -> LiveSegment:
-        """Return this segment with the given ids dead; absent ids are ignored."""
+        """Return this segment with the rows of these ids dead; unknown ids are ignored."""
         rows = self.find_rows(ids)
         rows = rows[rows >= 0]
         return replace(self, tombstones=self.tombstones.with_rows(rows)) if len(rows) else self
 
     def to_segment_pairs(self, pairs: Pairs, first_row: int) -> SegmentPairs:
-        """Return pairs of region rows as pairs of subscription rows, for `concat_live_pairs`.
+        """Return pairs with subscription rows instead of region rows, for `concat_live_pairs`.
 
-        `first_row` is the number of the first row of this segment in the snapshot.
+        `first_row` is the number that the first row of this segment has in the snapshot.
         """
         return (
             pairs.query_rows,
@@ -138,7 +141,7 @@ class SegmentOpener:
     def open_segments(
         self, manifest: Manifest, include: Callable[[SegmentEntry], bool] = lambda _: True
     ) -> tuple[LiveSegment, ...]:
-        """Open and verify the segments of a version for whose entries `include` returns true."""
+        """Open and verify each segment of a version for whose entry `include` returns true."""
         tombstones = (
             None
             if manifest.tombstones_file is None

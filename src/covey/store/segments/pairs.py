@@ -21,10 +21,11 @@ NO_TOMBSTONES = np.empty(0, np.uint8)
 
 
 def concat_live_pairs(segment_pairs: Sequence[SegmentPairs]) -> Pairs:
-    """Return the pairs of all segments together, without dead stored rows.
+    """Return the pairs of all segments together, without pairs whose stored row is dead.
 
-    The pairs of each segment are sorted by query row, and so is the result. The stored rows of one
-    query row are in no particular order.
+    The pairs of each segment must be sorted by query row; the result is sorted by query row as
+    well. The stored rows of one query row are in no particular order. In the result, stored rows
+    are rows of the snapshot: the first row of the segment is added to them.
 
     Cost: some nanoseconds per pair.
     """
@@ -55,7 +56,10 @@ def _write_live_pairs(
     query_rows: AnyRows, stored_rows: AnyRows, dead_bits: NDArray[np.uint8], first_row: int,
     out_query_rows: NDArray[np.int32], out_stored_rows: NDArray[np.int64],
 ) -> int:  # fmt: skip
-    """Write the pairs whose stored row is live, and return their number."""
+    """Write the pairs whose stored row is live, and return their number.
+
+    `first_row` is added to each stored row.
+    """
     count = 0
     for i in range(len(query_rows)):
         row = np.int64(stored_rows[i])
@@ -70,7 +74,11 @@ def _write_by_query_row(
     query_rows: NDArray[np.int32], stored_rows: NDArray[np.int64], query_count: int,
     out_query_rows: NDArray[np.int32], out_stored_rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Write pairs sorted by query row; consecutive pairs of one query row are moved together."""
+    """Write the pairs sorted by query row, by a stable counting sort.
+
+    `query_count` is greater than each query row. A run of pairs with the same query row is moved as
+    a whole, which is faster.
+    """
     next_slots = np.zeros(query_count + 1, np.int64)
     for row in query_rows:
         next_slots[row + 1] += 1

@@ -35,10 +35,10 @@ _KIND = "segment"
 class SubscriptionBatch:
     """Batch of subscriptions that are not indexed yet.
 
-    Region r belongs to the subscription `subscription_rows[r]`, a row of `ids`; the rows are in any
-    order. `revisions` has the revision of each subscription, which is stored and not interpreted.
-    `replica_mask` is true for each subscription whose home zone is another zone; None if there is
-    no such subscription.
+    Region r belongs to the subscription in row `subscription_rows[r]` of `ids`; these rows are in
+    any order. `revisions` has the revision of each subscription, which is stored and not
+    interpreted. `replica_mask` is true for replicas, which are subscriptions whose home zone is
+    another zone; it is None if there are none.
     """
 
     ids: Ids
@@ -69,11 +69,11 @@ class SubscriptionBatch:
 
     @property
     def is_replica(self) -> Bools:
-        """Whether each subscription is a replica."""
+        """For each subscription whether it is a replica."""
         return np.zeros(len(self.ids), np.bool_) if self.replica_mask is None else self.replica_mask
 
     def with_replicas(self, replica_mask: Bools) -> SubscriptionBatch:
-        """Return the batch with the subscriptions of a mask marked as replicas as well."""
+        """Return the batch with more replicas: the subscriptions at which the mask is true."""
         return replace(self, replica_mask=self.is_replica | replica_mask)
 
     def take(self, rows: Rows) -> SubscriptionBatch:
@@ -99,11 +99,11 @@ class IndexedSubscriptions:
         index: the index of the regions.
         subscription_rows: for each region the row of its subscription, ascending; None if
             subscription i has exactly region i.
-        revisions: the revision of each subscription; None if all are 0, and then the file does not
-            contain them.
+        revisions: the revision of each subscription; None if all are 0. In that case the file does
+            not contain them.
         replica_bits: one bit per subscription, set for replicas; None if there are none.
         forward_to: for each subscription the zones to which matching events are forwarded; None if
-            there are none.
+            no event is forwarded.
         original_regions: the regions from which the index was built; None if the segment was
             opened from a file. The index can reconstruct the same regions, but more slowly.
 
@@ -169,10 +169,11 @@ class IndexedSubscriptions:
             raise StoreError(f"the segment {file.sha256} cannot be read: {error!r}") from None
 
     def encode(self) -> EncodedFile:
-        """Return the segment file, which differs from every other file, also of equal content.
+        """Return the segment as a file that differs from every other file.
 
-        A merge identifies its inputs by file name. If a segment with the same content were written
-        during a merge of the first one, the merge could not distinguish the two.
+        Even two segments with the same content get different files, by a random number. A merge
+        identifies its inputs by file name, so it could not distinguish an input from a later
+        segment with the same file name.
         """
         arrays: dict[str, NDArray[Any]] = {f"ids.{k}": v for k, v in self.ids.to_arrays().items()}
         arrays |= {f"index.{name}": array for name, array in self.index.to_arrays().items()}
@@ -194,16 +195,17 @@ class IndexedSubscriptions:
         return len(self.ids)
 
     def keys_by_ordinal(self) -> Rows | None:
-        """Return the keys of ids by ordinal, or None unless subscription i has exactly region i.
+        """Return the keys of ids in the order of ordinals, or None.
 
-        The array is computed by the first call and cached: 8 bytes per subscription.
+        The result is None unless each subscription i has exactly region i. The array is computed by
+        the first call and cached; it has 8 bytes per subscription.
         """
         if self.subscription_rows is None and not self._ordinal_keys_cache:
             self._ordinal_keys_cache.append(self.index.arrange_by_ordinal(self.ids.keys))
         return self._ordinal_keys_cache[0] if self._ordinal_keys_cache else None
 
     def to_subscription_rows(self, pairs: Pairs) -> AnyRows:
-        """Return the subscription row of each stored row; it may occur several times."""
+        """Return for each pair the row of the subscription to which its stored region belongs."""
         return (
             pairs.stored_rows
             if self.subscription_rows is None
@@ -248,7 +250,7 @@ class IndexedSubscriptions:
         )
 
     def _take_replica_mask(self, rows: Rows) -> Bools | None:
-        """Return whether the subscription at each row is a replica; None if there are none."""
+        """Return for each row whether it is a replica; None if the segment has no replicas."""
         if self.replica_bits is None:
             return None
         replica_mask: Bools = (self.replica_bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 > 0
@@ -264,12 +266,12 @@ class IndexedSubscriptions:
 
 
 def _drop_unused_derived(regions: Regions) -> Regions:
-    """Return regions in a space without derived attributes that no region constrains."""
+    """Remove derived attributes that no region constrains from the space of regions."""
     space = regions.space
     derived = tuple(a for a in space.derived if a.name in regions.constraints)
     return replace(regions, space=replace(space, derived=derived))
 
 
 def _arrays_with_prefix(prefix: str, file: MappedArrays) -> dict[str, NDArray[Any]]:
-    """Return the arrays whose names start with a prefix, by the remainder of their names."""
+    """Return the arrays whose names start with a prefix; the keys are names without it."""
     return {k.removeprefix(prefix): v for k, v in file.arrays.items() if k.startswith(prefix)}

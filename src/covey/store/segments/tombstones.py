@@ -1,7 +1,7 @@
 """Tombstones: one bit per subscription of a segment, set if a later change removed or replaced it.
 
-All tombstones of a version are one file, so that a batch of changes writes two files (a segment and
-the tombstones), independently of the number of segments in which rows die.
+All tombstones of a version are in one file. So a batch of changes writes two files, a segment and
+the tombstones, no matter in how many segments rows die.
 
 Cost: one bit per stored subscription and version, 1.25 MB for ten million.
 """
@@ -47,11 +47,11 @@ class Tombstones:
 
     @classmethod
     def from_bits(cls, row_count: int, bits: Bits) -> Tombstones:
-        """Return tombstones from one bit per row, in little-endian order of bits."""
+        """Return tombstones from one bit per row; row 0 is the lowest bit of the first byte."""
         return cls(row_count, int(np.bitwise_count(bits).sum(dtype=np.int64)), bits)
 
     def with_rows(self, rows: Rows) -> Tombstones:
-        """Return these tombstones and those of more rows; `self` does not change."""
+        """Return new tombstones in which `rows` are dead as well; `self` does not change."""
         if not len(rows):
             return self
         bits = self.bits.copy() if self.dead_count else np.zeros(-(-self.row_count // 8), np.uint8)
@@ -59,7 +59,10 @@ class Tombstones:
         return Tombstones.from_bits(self.row_count, bits)
 
     def with_bits(self, bits: Bits) -> Tombstones:
-        """Return these tombstones and those in an array of one bit per row."""
+        """Return new tombstones in which rows with a set bit are dead as well.
+
+        `bits` has one bit per row, as in `from_bits`.
+        """
         return Tombstones.from_bits(self.row_count, self.bits | bits if self.dead_count else bits)
 
     def is_dead(self, rows: AnyRows) -> NDArray[np.bool_]:
@@ -87,7 +90,10 @@ class Tombstones:
 
 
 def encode_tombstones(by_segment: Mapping[str, Tombstones]) -> EncodedFile | None:
-    """Return the file of the tombstones of all segments; None if no row is dead."""
+    """Return the file with the tombstones of all segments; None if no row is dead.
+
+    The keys of `by_segment` are the names of segment files.
+    """
     arrays: dict[str, NDArray[Any]] = {
         name: tombstones.bits for name, tombstones in by_segment.items() if tombstones.dead_count
     }
@@ -95,7 +101,11 @@ def encode_tombstones(by_segment: Mapping[str, Tombstones]) -> EncodedFile | Non
 
 
 def read_tombstones(file: MappedArrays, segment: str, row_count: int) -> Tombstones:
-    """Read the tombstones of one segment, which has `row_count` subscriptions."""
+    """Return the tombstones of the segment file `segment`, which has `row_count` subscriptions.
+
+    Raises:
+        StoreError: if the file does not contain tombstones, or they do not fit the segment.
+    """
     if file.meta.get("kind") != _KIND:
         raise StoreError(f"file {file.sha256} contains {file.meta.get('kind')}, not tombstones")
     if segment not in file.arrays:

@@ -1,13 +1,12 @@
-"""Storage: immutable files named by their SHA-256, and opened by memory map.
+"""Storage: immutable files that are named by their SHA-256 and opened by memory map.
 
-A file becomes visible when its whole content is durable, and never changes afterwards. The name of
-a segment file is the SHA-256 of its content, which is verified whenever the file is opened. On a
-local file system, files are mapped in place; from a remote one, they are downloaded into a cache
-that all processes of a machine share.
+A file becomes visible when its whole content is durable, and never changes afterwards. The SHA-256
+of a file is verified whenever the file is opened. Files of a local store are mapped in place. Files
+of a remote store are downloaded into a cache that all processes of a machine share.
 
 Modules, in the order in which the content of a file passes through them:
 
-- `array_file`: the file format: named NumPy arrays and JSON metadata, encoded and mapped.
+- `array_file`: the file format, named NumPy arrays with JSON metadata; encodes and maps files.
 - `content_store`: `ContentStore`, the content-addressed files of one store.
 - `location`: the storage backend for a path or URI.
 - `backend`: `StorageBackend`, the protocol: put, put-if-absent, replace, list, delete.

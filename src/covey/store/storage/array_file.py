@@ -1,14 +1,14 @@
 """File format for named arrays: written once, named by its SHA-256 and read by memory map.
 
     magic (8 bytes), format (u32), header size (u32), file size (u64)
-    header: JSON with the name, dtype, shape and offset of every array, and free `meta`
+    header: JSON with the name, dtype, shape and offset of every array, and any metadata as `meta`
     the arrays, little-endian, each at a multiple of 64 bytes
 
-The checksum is not in the file, but in its name. It is verified at every open, so that a file is
-read exactly as it was written. Arrays are then views of the map, without a copy, and processes that
-map the same file share its pages. Nothing in a file is ever executed.
+The SHA-256 is not in the file, but is its name. It is verified whenever the file is opened, so a
+file is read exactly as it was written. The arrays are views of the memory map and are not copied;
+processes that map the same file share its pages. Nothing in a file is ever executed.
 
-Cost: one pass of SHA-256 to write and one to open, about a second per GB.
+Cost: SHA-256 of the whole file to write it and to open it, about a second per GB each time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NUMERIC_KINDS = "biuf"  # bool, signed, unsigned, float: plain numbers
 
 @dataclass(frozen=True, slots=True)
 class EncodedFile:
-    """Content of a file before it is written: its bytes in pieces, their number and SHA-256."""
+    """Content of a file before it is written: the bytes in pieces, their total size and SHA-256."""
 
     pieces: tuple[bytes | memoryview, ...]
     size_bytes: int
@@ -92,7 +92,11 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, JsonVal
 
 
 def open_array_file(path: Path, sha256: str) -> MappedArrays:
-    """Open the file at a local path; see `read_array_file`."""
+    """Open the file at a local path, verify it and map it, as `read_array_file` does.
+
+    Raises:
+        StoreError: if the file does not exist, or for the reasons of `read_array_file`.
+    """
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -104,10 +108,13 @@ def open_array_file(path: Path, sha256: str) -> MappedArrays:
 
 
 def read_array_file(file: BinaryIO, sha256: str) -> MappedArrays:
-    """Map an open file into memory, and verify it; the map stays valid after the file is closed.
+    """Map an open file into memory, and verify that it has this SHA-256.
+
+    The map stays valid after the file is closed.
 
     Raises:
-        StoreError: if the file is truncated, is not a file of covey, or has another SHA-256.
+        StoreError: if the file is truncated, is not a file of covey, has another SHA-256, or cannot
+            be mapped.
     """
     content = _map_file(file)
     size, header_size = _read_prefix(content, file.name)
@@ -125,10 +132,15 @@ def read_array_file(file: BinaryIO, sha256: str) -> MappedArrays:
 
 
 def _to_storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as it is stored: contiguous and little-endian."""
+    """Return an array as it is stored: contiguous and little-endian.
+
+    Raises:
+        StoreError: if the array has other values than booleans, integers or floats.
+    """
     if array.dtype.kind not in _NUMERIC_KINDS:
         raise StoreError(
-            f"array {name!r} has dtype {array.dtype}: only plain numbers can be stored"
+            f"array {name!r} has dtype {array.dtype}: only booleans, integers and floats can be "
+            "stored"
         )
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
 
@@ -142,7 +154,7 @@ def _map_file(file: BinaryIO) -> mmap.mmap:
     """Map a file into memory; raise StoreError if it is too short or cannot be mapped."""
     size = file.seek(0, 2)
     if size < _PREFIX.size:
-        raise StoreError(f"{file.name} is not a file of covey, or truncated: it has {size} bytes")
+        raise StoreError(f"{file.name} is truncated or is not a file of covey: it has {size} bytes")
     try:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:

@@ -1,9 +1,9 @@
 """Storage backend for any pyarrow file system: HDFS, S3 and others.
 
-A file is written under a temporary name and moved. In object stores, where a move is a copy, the
-file is written under its own name: there, an object is visible only when it is complete. There is
-no lock against a second writer; only the name of a version is looked up before it is used. So do
-not run two writers at the same time.
+A file is written under a temporary name and moved. In object stores, where a move would be a copy,
+a file is written directly under its name, because an object becomes visible only when it is
+complete. There is no lock against a second writer: before a version is published, the only check is
+that its name is not in use. So do not run two writers at the same time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ArrowBackend:
         for name, pieces in files.items():
             try:
                 self._write_whole(name, pieces)
-            except OSError:  # HDFS does not move onto an existing file: it may be the same
+            except OSError:  # HDFS does not move onto an existing file, which may be the same
                 if self._file_size(name) != sum(map(len, pieces)):
                     raise
 
@@ -58,7 +58,7 @@ class ArrowBackend:
             if self._file_size(name) is None:
                 self._write_whole(name, [content])
                 return
-        except OSError:  # another move was first, or there is another reason
+        except OSError:  # another writer's move came first, or there is another reason
             if self._file_size(name) is None:
                 raise
         raise StoreError(

@@ -1,7 +1,7 @@
 """Storage backend: the protocol of a file system in which files become visible in one step.
 
 `covey.store.storage.local` makes files durable with fsync. `covey.store.storage.arrow_fs` uses any
-other `pyarrow.fs.FileSystem`; files are as durable as that file system makes them.
+other `pyarrow.fs.FileSystem`; files are then as durable as this file system makes them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ __all__ = ["PARTIAL_SUFFIX", "FileEntry", "Pieces", "StorageBackend", "partial_n
 Pieces = Sequence[bytes | memoryview]
 
 PARTIAL_SUFFIX = ".partial"
-"""Suffix of the names of unfinished files: still being written, or their writer was killed."""
+"""Suffix of the names of unfinished files, which are being written or were never finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """File in a folder: its name there, its size, and its time of writing in seconds since 1970."""
+    """File in a folder: its name without the folder, its size, and when it was last written.
+
+    `modified_at_s` is in seconds since 1970.
+    """
 
     name: str
     size_bytes: int
@@ -30,7 +33,7 @@ class FileEntry:
 
 
 class StorageBackend(Protocol):
-    """Files by name. A name has at most one folder, for example `versions/7.json`."""
+    """File system with files by name; a name has at most one folder, such as `files/7ab4`."""
 
     @property
     def location(self) -> str:
@@ -40,14 +43,15 @@ class StorageBackend(Protocol):
     def put(self, files: Mapping[str, Pieces]) -> None:
         """Write complete files, which are durable when the method returns.
 
-        Each name must identify its content: an existing file of the name may stay or be replaced.
+        Each name must identify its content, because an existing file with this name may stay or be
+        replaced.
         """
         ...
 
     def replace(self, name: str, content: bytes) -> None:
-        """Write a complete file durably, and replace an existing file of the name.
+        """Write a complete file durably, and replace an existing file with this name.
 
-        If the file system cannot do that in one step, there is a moment without the file.
+        If the file system cannot replace a file in one step, the file is missing for a moment.
         """
         ...
 
@@ -56,7 +60,7 @@ class StorageBackend(Protocol):
         ...
 
     def put_local_file(self, path: Path, name: str) -> None:
-        """Write a file as `put` does, from a local file, which may be moved."""
+        """Write a file durably, with the content of a local file, which may be moved."""
         ...
 
     def read(self, name: str) -> bytes:
@@ -68,7 +72,7 @@ class StorageBackend(Protocol):
         ...
 
     def list(self, folder: str) -> list[FileEntry]:
-        """Return the files in a folder, also partial ones; none if the folder does not exist."""
+        """Return all files in a folder, partial files too; none if the folder does not exist."""
         ...
 
     def delete(self, name: str) -> None:

@@ -1,8 +1,9 @@
 """Local cache of the files of remote stores, named by their SHA-256.
 
-All processes of a machine share the cache. One process downloads a file while the others wait; the
-file is then verified and renamed into place. When the cache is full, the least recently used files
-are deleted, except those that a process has mapped: a map holds a shared lock on its file.
+All processes of a machine can share a cache. If several processes need a file, one downloads it
+while the other ones wait; the file is then verified and renamed into place. When the cache is full,
+the least recently used files are deleted, except for files that a process has mapped: a map holds a
+shared lock on its file.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _DAY_S = 24 * 60 * 60
 class Cache:
     """Local cache of remote files, in a folder.
 
-    A store on a local file system does not use it, because its files are mapped in place.
+    A store on a local file system uses no cache, because its files are mapped in place.
 
     Args:
         folder: folder of the cache; None for `covey` in the user's cache folder.
-        max_bytes: size up to which the cache grows; beyond it, files that no process uses are
-            deleted.
+        max_bytes: size up to which the cache grows; beyond this size, files that no process uses
+            are deleted.
     """
 
     @check_arguments
@@ -45,7 +46,7 @@ class Cache:
         self.max_bytes = max_bytes
 
     def open(self, sha256: str, download: Download) -> MappedArrays:
-        """Open the file with a SHA-256 from the cache; call `download` first if it is missing.
+        """Open the file with this SHA-256; if the cache lacks it, call `download` first.
 
         `download` writes the content of the file to its argument. A damaged file in the cache is
         downloaded again.
@@ -80,7 +81,7 @@ class Cache:
         self.evict()
 
     def put_local_file(self, path: Path, sha256: str) -> None:
-        """Add a file that was written at `partial_path`, which is renamed."""
+        """Add a file by renaming it; it must have been written at a path from `partial_path`."""
         os.replace(path, self.folder / sha256)
         self.evict()
 
@@ -90,7 +91,10 @@ class Cache:
         return self.folder / partial_name(name)
 
     def evict(self) -> None:
-        """Delete the least recently used files beyond `max_bytes`, except for files in use."""
+        """Delete the least recently used files until the cache has at most `max_bytes`.
+
+        Files that a process has mapped are not deleted, so the cache may stay larger.
+        """
         files = sorted(self._list_files(), key=lambda file: file[1].st_mtime)
         excess = sum(status.st_size for _, status in files) - self.max_bytes
         for path, status in files:
@@ -100,7 +104,10 @@ class Cache:
                 excess -= status.st_size
 
     def _list_files(self) -> list[tuple[Path, os.stat_result]]:
-        """Return the files of the cache, except those that are being written."""
+        """Return the files of the cache, without partial files that are less than a day old.
+
+        Such a file may be a download that has not ended; an older one was left by a killed process.
+        """
         files = []
         for path in self.folder.iterdir():
             try:
@@ -115,7 +122,7 @@ class Cache:
         return files
 
     def _create_folders(self) -> None:
-        """Create the folders of the cache; raise StoreError if that is not possible."""
+        """Create the folders of the cache; raise StoreError if they cannot be created."""
         try:
             (self.folder / "locks").mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -133,7 +140,8 @@ def _default_folder() -> Path:
 def _map_verified(path: Path, sha256: str) -> MappedArrays:
     """Map and verify a file, take a shared lock on it, and set its time of last use to now.
 
-    The map holds a duplicate of the file descriptor, and with it the lock.
+    The lock is held for as long as the map exists, because the map has a duplicate of the file
+    descriptor.
     """
     with path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_SH)

@@ -1,7 +1,7 @@
 """Content store: the files of a store that are named by their SHA-256.
 
-These are segments, tombstones and zone maps. They are written once, never changed, and opened by
-memory map: in place on a local file system, otherwise from the cache.
+These files are segments, tombstones and zone maps. They are written once, never changed, and opened
+by memory map: in place if the file system is local, otherwise from the cache.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class ContentStore:
     cache: Cache
 
     def put(self, *encoded_files: EncodedFile) -> None:
-        """Write files durably; no version names them yet."""
+        """Write files durably, and add them to the cache if the file system is remote."""
         self.backend.put({_file_name(file.sha256): file.pieces for file in encoded_files})
         if not self._is_local:
             for file in encoded_files:
                 self.cache.put(file)
 
     def put_local_file(self, path: Path, sha256: str) -> None:
-        """Add a file durably that was written at `partial_path`; it is moved."""
+        """Add a file durably by moving it; it must have been written at a `partial_path`."""
         self.backend.put_local_file(path, _file_name(sha256))
         if not self._is_local:
             self.cache.put_local_file(path, sha256)
@@ -57,7 +57,10 @@ class ContentStore:
         self.backend.delete(_file_name(sha256))
 
     def local_path(self, sha256: str) -> Path:
-        """Return the local path of an open file, for another process of this machine."""
+        """Return the local path of a file, so that another process of this machine can map it.
+
+        If the file system is remote, the file must be open, so that it stays in the cache.
+        """
         return self.backend.local_path(_file_name(sha256)) or self.cache.folder / sha256
 
     @property

@@ -3,7 +3,7 @@
 A file is written under a temporary name, synced, and renamed; then its folder is synced. So after a
 power failure a file is either complete or does not exist.
 
-Cost: some milliseconds per synced file and folder, independently of their size.
+Cost: some milliseconds for each synced file and folder, and the time to write the content to disk.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _create_folder(folder: Path) -> None:
 
 
 def _sync_to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on disk."""
+    """Wait until the content of a file, or the names in a folder, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -23,7 +23,7 @@ Location = str | os.PathLike[str]
 def open_storage(location: Location, filesystem: fs.FileSystem | None = None) -> StorageBackend:
     """Return the storage backend for a local path, a URI, or a path in `filesystem`.
 
-    An example of a URI is `s3://bucket/alerts`.
+    An example of a URI is `s3://bucket/alerts`. Nothing is created or read.
 
     Raises:
         InvalidArgumentError: if the location is not a path or a URI, or cannot be used.

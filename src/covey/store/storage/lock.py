@@ -1,4 +1,4 @@
-"""File locks between processes; a lock ends at the latest with the process that holds it."""
+"""File locks between processes; a lock is released at the latest when its process ends."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ __all__ = ["WriterLock", "hold_lock"]
 
 
 class WriterLock:
-    """Lock of the one writer of a local store, held until `release` or the end of the process.
+    """Lock of the only writer of a local store, held until `release` or the end of the process.
 
-    Taking a second lock, in this process or another, raises a StoreError that names the process
-    that holds the first. On a network file system the lock is as reliable as its `flock`.
+    If a lock on the same path is held already, in this process or another, the constructor raises a
+    StoreError with the number of the process that holds it. On a network file system the lock is as
+    reliable as the `flock` of this file system.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +44,10 @@ class WriterLock:
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Wait for the lock on a file and hold it; the file is created if it does not exist."""
+    """Wait for the lock on a file, and hold the lock until the context ends.
+
+    The file is created if it does not exist.
+    """
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,8 +1,9 @@
 """Segments of zones: which subscriptions a zone stores, and to which zones it forwards events.
 
 The space of events can be divided into zones (`covey.zones`), so that a worker opens only the
-segments of its own zone. A subscription is stored in every zone that it meets. The first of them is
-its home zone; in the others it is a replica, so that it is counted and found only once.
+segments of the zone that it matches. A subscription is stored in every zone that it meets. The
+first of these zones is its home zone; in the other zones it is a replica, so that it is counted and
+found only once.
 
 Modules, in the order in which subscriptions pass through them:
 
@@ -12,7 +13,7 @@ Modules, in the order in which subscriptions pass through them:
 - `rebuild`: the subscriptions of a zone that changed in a rebalance.
 
 The writer imports `placement`, and `smart_replication` imports the store. To avoid an import cycle,
-exports are imported on first use.
+the exports of this package are imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Rebuild: the subscriptions of a zone that changed, from the zones that it was made from."""
+"""Rebuild of a zone that a rebalance changed: its subscriptions, from the old zones."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ def collect_zone_subscriptions(
 ) -> SubscriptionBatch | None:
     """Return the subscriptions of a zone that a rebalance changed; None if there are none.
 
-    The home zone of a subscription among the zones that were made from the same sources is the
-    first one that it meets. In the others it is a replica.
+    If several new zones have the same source zone, the first of these zones that a subscription
+    meets becomes its home zone; the subscription is a replica in the other ones. A subscription
+    that was a replica in all source zones stays a replica.
 
     Args:
-        rebalance_plan: the new zone map, and for each zone its source zones.
+        rebalance_plan: the new zone map, and for each new zone its source zones: the old zones from
+            which it is made.
         zone: number of the zone in the new zone map.
         segments: the segments of the source zones.
     """
@@ -51,7 +53,10 @@ def collect_zone_subscriptions(
 
 
 def _drop_duplicates(batches: list[SubscriptionBatch]) -> SubscriptionBatch | None:
-    """Return each subscription once; it is a replica only if it is one in all batches."""
+    """Return each subscription of the batches once; None if there are no batches.
+
+    A subscription of several batches is a replica only if it is a replica in each of them.
+    """
     if not batches:
         return None
     batch = SubscriptionBatch.concat(batches)

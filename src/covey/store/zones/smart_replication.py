@@ -1,15 +1,16 @@
 """SMART replication: a covered subscription is stored only in its home zone (papers: can).
 
-The home zone is the first zone that a subscription meets. In each other zone that it meets, there
-is a subscription that covers it. So an event of such a zone that matches the covered subscription
-matches the covering one, which forwards the event to the home zone. A zone therefore has two
-segments: local subscriptions, some of which forward events, and covered subscriptions whose home
-zone it is, which are also matched with events forwarded from other zones.
+The home zone is the first zone that a subscription meets. In each other zone that a covered
+subscription meets, there is a subscription that covers it. An event of such a zone that matches the
+covered subscription therefore matches the covering subscription, which forwards the event to the
+home zone. So a zone has up to two segments. One has local subscriptions, some of which forward
+events. The other has covered subscriptions that meet several zones and have this home zone; it is
+also matched with events that other zones forward.
 
 All zones determine the same covered subscriptions without communication, because a region meets
-every zone that a region covered by it meets. For balls this does not hold, because the sides on
-which they lie are not computed exactly. So subscriptions with a ball or with several regions are
-stored in every zone that they meet.
+every zone that is met by a region that it covers. For balls this does not hold, because it is not
+computed exactly on which sides of a split a ball lies. So subscriptions with a ball or with several
+regions are stored in every zone that they meet.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ Rows = NDArray[np.int64]
 class SmartPlacement:
     """Division of the subscriptions of a zone.
 
-    `local` are the subscriptions that only events of this zone are matched with. `forward_to` has
-    for each of them the zones to which matching events are forwarded. `home_only` are covered
-    subscriptions whose home zone this is; they are matched with forwarded events as well.
+    `local` has the subscriptions that are matched only with events of this zone. `forward_to` has
+    for each of these the zones to which matching events are forwarded. `home_only` has covered
+    subscriptions that meet several zones and have this home zone; they are matched with forwarded
+    events as well.
     """
 
     local: SubscriptionBatch
@@ -53,8 +55,8 @@ class SmartPlacement:
     def from_members(cls, batch: SubscriptionBatch, members: ZoneMembers) -> SmartPlacement:
         """Divide the subscriptions that meet a zone; row i of `batch` is row i of `members`.
 
-        Of equal subscriptions the first covers the others, so their order must be the same in all
-        zones.
+        Of equal subscriptions, the first covers all later ones, so their order must be the same in
+        all zones.
         """
         coverers = _find_coverers(batch)
         is_covered = coverers != np.arange(len(coverers))
@@ -80,7 +82,8 @@ def stage_zone(
     Args:
         store: the store in which the segments are staged.
         batch: the subscriptions that meet the zone.
-        members: zone number, home zones and replication of these subscriptions, row by row.
+        members: the number of the zone; for each of these subscriptions its home zone, and whether
+            it is in several zones.
         is_smart: whether covered subscriptions are stored only in their home zone.
     """
     batch = batch.with_replicas(members.is_copy)
@@ -99,7 +102,11 @@ def stage_zone(
 
 
 def _find_coverers(batch: SubscriptionBatch) -> Rows:
-    """Return for each subscription the row of an uncovered one that covers it, or its own row."""
+    """Return for each subscription the row of another that covers it, or its own row.
+
+    The covering subscription is not covered itself. Subscriptions with several regions or a ball
+    are not compared, so they get their own row.
+    """
     coverers, region_counts = (
         np.arange(len(batch.ids)),
         np.bincount(batch.subscription_rows, minlength=len(batch.ids)),

@@ -1,7 +1,8 @@
-"""Largest number of events of a batch, so that a batch takes about five seconds.
+"""Choice of the largest number of events of a batch, so that a batch takes about five seconds.
 
-The number follows from the observed or measured cost of an event. Without a limit, a stream that
-starts with a backlog of millions of events would process all of them as one batch.
+The number follows from the seconds per event, which are computed from earlier batches or measured.
+Without a limit, a stream that starts with a backlog of millions of events would process all of them
+as one batch.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ _MAX_PROBE_EVENTS = 20_000
 
 
 def choose_max_events(cost_s: float | None) -> int:
-    """Return the largest number of events of a batch for a cost of seconds per event.
+    """Return how many events a batch may have, so that it takes about five seconds.
 
-    None stands for an unknown cost.
+    The result is from 1,000 to 2,000,000.
+
+    Args:
+        cost_s: seconds per event; None if unknown, for which the result is 50,000.
 
     >>> choose_max_events(50e-6), choose_max_events(None)
     (100000, 50000)
@@ -40,7 +44,8 @@ def choose_max_events(cost_s: float | None) -> int:
 def compute_observed_cost(status: Mapping[str, JsonValue] | None) -> float | None:
     """Return the seconds per event in the batches of a status file, or None if it is unknown.
 
-    A batch has a fixed cost too, so only batches of different sizes show the cost of an event.
+    A batch has a fixed cost too. So the cost of an event is known only if the sizes of batches
+    differ by at least 2,000 events.
 
     >>> batches = [{"events": 0, "match_ms": 250.0}, {"events": 10_000, "match_ms": 750.0}]
     >>> compute_observed_cost({"batches": batches})
@@ -59,13 +64,13 @@ def probe_cost(
     topics: Sequence[str],
     build_rows: Callable[[DataFrame], DataFrame],
 ) -> float | None:
-    """Measure the seconds per event with small batches of the first events of the topics.
+    """Measure the seconds per event, with batches of the first events of the topics.
 
     Args:
         spark: session that runs the batches.
         cluster: Kafka cluster of the topics.
         topics: topics of events.
-        build_rows: function from events to output rows; its cost is measured.
+        build_rows: function from events to output rows, whose cost is measured.
 
     Returns:
         Seconds per event; None if the topics have fewer than 2,000 events.
@@ -82,7 +87,7 @@ def probe_cost(
 def read_first_events(
     spark: SparkSession, cluster: KafkaCluster, topics: Sequence[str]
 ) -> DataFrame:
-    """Return the events of topics from the earliest offset on, as rows of Spark's Kafka source."""
+    """Return all events of topics, from the earliest offset on, as rows of Spark's Kafka source."""
     return (
         spark.read.format("kafka")
         .options(**cluster.reader_options)
@@ -93,10 +98,12 @@ def read_first_events(
 
 
 def _fit_seconds_per_event(timings: Sequence[tuple[int, float]]) -> float | None:
-    """Return the seconds per event for timings of batches, as pairs of event count and seconds.
+    """Return the seconds per event from timings, which are pairs of event count and seconds.
 
-    The fixed cost is the time of the fastest small batch. The result is the median, over all larger
-    batches, of the further seconds per further event; None if there is no larger batch.
+    A batch is small if it has less than 2,000 events more than the smallest one. The fixed cost is
+    the time of the fastest small batch. For each larger batch, the time beyond the fixed cost is
+    divided by the number of events beyond the smallest batch. The result is the median of these
+    quotients; None if there is no larger batch.
     """
     if not timings:
         return None

@@ -1,4 +1,4 @@
-"""Reading Spark's checkpoint: the id of the query, offset ranges of batches, committed batches."""
+"""Reader of Spark's checkpoint: id of the query, offset ranges of batches, committed batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHECKPOINT_FOLDER = "checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Checkpoint folder of a query with one Kafka source."""
+    """Checkpoint folder of a query that has one Kafka source; it is only read."""
 
     storage: StorageBackend
 
@@ -32,7 +32,7 @@ class Checkpoint:
         return any(entry.name == str(batch) for entry in self.storage.list("commits"))
 
     def find_next_batch(self) -> int:
-        """Return the number of the next batch to run: the one after the last committed batch."""
+        """Return the number of the next batch to run: 1 more than the last committed one, or 0."""
         committed = [
             int(entry.name) for entry in self.storage.list("commits") if entry.name.isdigit()
         ]
@@ -61,6 +61,17 @@ class Checkpoint:
             }
             for topic, offsets in sorted(ends.items())
         }
+
+    def read_next_offsets(self) -> dict[str, dict[str, int]] | None:
+        """Return the first offsets that are not done, or None if the query has never begun."""
+        batch = self.find_next_batch()
+        try:
+            if batch:
+                return self._read_end_offsets(batch - 1)
+            self.storage.read("sources/0/0")
+        except FileNotFoundError:
+            return None
+        return self._read_initial_offsets()
 
     def _read_end_offsets(self, batch: int) -> dict[str, dict[str, int]]:
         # The lines are a version, metadata, and one line per source.

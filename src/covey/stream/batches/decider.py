@@ -1,7 +1,7 @@
-"""Decision of batches in a thread of the driver, as soon as Spark has fixed the events of a batch.
+"""Decision of each batch in a thread of the driver, as soon as Spark has fixed its events.
 
-At the same time Spark plans the batch and reads its events, and workers wait for the decision. So
-the time to apply subscription changes adds little to the time of a batch.
+While the thread applies subscription changes, Spark plans the batch and reads its events, and
+workers wait for the decision. So the changes add little to the time of a batch.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from covey.stream.events.match_query import RequiredAttributes
 
 __all__ = ["BatchDecider", "DecidedBatch", "PendingBatches"]
 
-# Where one poll takes long, polling takes at most this share of the time.
+# A slow poll is followed by a longer pause, so that polls take at most this share of the time.
 _POLL_S, _POLL_TIME_SHARE = 0.003, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class DecidedBatch:
-    """A decided batch, with what the driver did to decide it.
+    """A decided batch, with the version and the costs of the decision.
 
     Args:
-        decision: the decision, as it is recorded.
-        snapshot: the version that decides.
-        control_stats: what was read from the control topic for the batch.
-        seconds: time that the decision took.
+        decision: the recorded decision.
+        snapshot: the version that decides the batch.
+        control_stats: counts of the changes that were read from the control topic for the batch.
+        seconds: elapsed time of the decision.
     """
 
     decision: BatchDecision
@@ -40,7 +40,7 @@ class DecidedBatch:
 
 
 PendingBatches = dict[int, DecidedBatch]
-"""Batches that were decided but not yet reported, by number; shared by all runs of a query."""
+"""Batches that were decided but not yet reported, by number; all runs of a query share it."""
 
 
 class BatchDecider:
@@ -55,7 +55,7 @@ class BatchDecider:
         subscriptions: subscriptions from which a version is made for each batch.
         checkpoint: checkpoint of the query.
         required_attributes: attributes that the running query computes.
-        pending_batches: decided batches that are not yet reported; the thread adds to it.
+        pending_batches: decided batches that are not yet reported; the thread adds batches.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class BatchDecider:
         self._thread.start()
 
     def close(self) -> int | None:
-        """Stop deciding, and return the number of the last decided batch, None if there is none."""
+        """Stop the thread; return the last batch that it decided, or None if it decided none."""
         self._close_requested.set()
         self._thread.join()
         return self._last_batch
@@ -103,7 +103,7 @@ class BatchDecider:
         return False
 
     def _decide_batch(self, batch: int) -> bool:
-        """Decide a batch, and return whether the running query can match with its version."""
+        """Decide a batch; return whether the running query computes all required attributes."""
         started = time.perf_counter()
         query_id = self._checkpoint.read_query_id()
         offset_ranges = self._checkpoint.read_offset_ranges(batch)

@@ -1,8 +1,8 @@
 """Decision log: the version that decided each batch, recorded before the batch has any effect.
 
-A decision is never changed: a batch that is run again, by any process, is decided by the same
-version. A decision also contains the offset ranges of the batch, so that the decision on a past
-event can be found.
+A decision is never changed. A batch that is run again, by this or another process, is decided by
+the same version. A decision also contains the offset ranges of the batch, so that the decision on a
+past event can be found.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class BatchDecision:
 
     @property
     def file_name(self) -> str:
-        """Name of the decision's file; a batch with other events has another name."""
+        """Name of the decision's file; it contains a digest of the offset ranges."""
         events = json.dumps(self.events, sort_keys=True).encode()
         digest = hashlib.sha256(events).hexdigest()[:16]
         return f"{_FOLDER}/{self.batch:012d}-{self.query}-{digest}.json"
 
     @property
     def max_event_count(self) -> int:
-        """Number of offsets in the batch; events may be fewer, since transactions leave gaps."""
+        """Number of offsets in the batch; there may be fewer events, as transactions leave gaps."""
         ranges = [r for partitions in self.events.values() for r in partitions.values()]
         return sum(end - first for first, end in ranges)
 
@@ -76,7 +76,7 @@ class DecisionLog:
             return None
 
     def record_if_absent(self, decision: BatchDecision) -> BatchDecision:
-        """Record a decision durably, unless the batch already has one; return the recorded one."""
+        """Record a decision durably, unless the batch has one already; return the recorded one."""
         try:
             self.storage.put_if_absent(decision.file_name, json.dumps(asdict(decision)).encode())
         except StoreError:
@@ -87,7 +87,7 @@ class DecisionLog:
         return decision
 
     def find_by_event(self, topic: str, partition: int, offset: int) -> BatchDecision | None:
-        """Return the decision of the last batch that contained an event, or None.
+        """Return the decision of the last batch that contained an event, or None if there is none.
 
         Cost: reads decisions one by one, from the newest backwards.
         """
@@ -107,7 +107,7 @@ class DecisionLog:
     def delete_older_than(self, retain_seconds: float) -> int:
         """Delete decisions older than a number of seconds, except the newest; return their number.
 
-        Old files that were not written completely are deleted as well, and not counted.
+        Incomplete files of the same age are deleted too, but not counted.
         """
         before = time.time() - retain_seconds
         old = [entry for entry in self._list_files()[1:] if entry.modified_at_s < before]

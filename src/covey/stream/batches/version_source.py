@@ -1,4 +1,4 @@
-"""Sources of the version that a worker matches with: a fixed one, or the one of its batch decision.
+"""Sources of the version with which a worker matches: a fixed version, or that of its batch.
 
 The driver decides a batch while Spark plans it and reads its events, so a worker may have to wait
 for the decision.
@@ -37,10 +37,10 @@ _POLL_S = 0.002
 
 
 class VersionSource(Protocol):
-    """Source of the version that a task of a worker matches with."""
+    """Source of the version with which a task of a worker matches."""
 
     def open_snapshot(self, zone: int | None = None) -> Snapshot:
-        """Return the snapshot for the task in which this is called.
+        """Return the snapshot for the Spark task that calls this method.
 
         Args:
             zone: zone of the task's events; the snapshot may be limited to the subscriptions that
@@ -56,8 +56,8 @@ class FixedVersion:
     Args:
         location: location of the store.
         version: number of the version.
-        label: label of the version, which must agree: a store that was deleted and created again
-            may have another version with this number.
+        label: expected label of the version. A store that was deleted and created again may have
+            another version with this number, and then matching fails.
     """
 
     location: str
@@ -75,12 +75,15 @@ class FixedVersion:
 
 @dataclass(frozen=True, slots=True)
 class DecidedVersion:
-    """Source that returns the decided version of the batch that Spark is running.
+    """Source that returns the version that decides the running batch; it waits for the decision.
 
     Args:
         location: location of the store.
         state_path: state folder of the stream.
         zone_map_file: file of the zone map to which zone numbers refer; None without zones.
+
+    Raises:
+        StreamError: the batch was not decided within 900 seconds.
     """
 
     location: str
@@ -119,7 +122,7 @@ class PreopenTask:
 
 
 def get_task_batch() -> tuple[str, int]:
-    """Return the query id and the batch number of the task in which this is called."""
+    """Return the query id and the batch number of the Spark task that calls this function."""
     context = TaskContext.get()
     assert context is not None
     query, batch = (context.getLocalProperty(name) for name in (_QUERY_PROPERTY, _BATCH_PROPERTY))

@@ -1,16 +1,16 @@
 """The control topic: subscription changes, from messages to versions of the store.
 
 A message creates, changes or cancels one subscription; its key is the subscription's id. Each
-predicate gets a validity interval: it counts for events that were appended between its own change
-and the next change of the same subscription.
+predicate gets a validity interval: it matches only events that were appended after its own change
+and before the next change of the same subscription.
 
 Modules, in the order in which a change passes through them:
 
 - `messages`: format of the messages; `SubscriptionChange` is one parsed message.
 - `reader`: `ControlTopicReader` reads the topic from a position to its committed end.
 - `change_translator`: `ChangeTranslator` turns changes into upserts with validity intervals.
-- `subscriptions`: `LiveSubscriptions` commits them and decides the version of a batch.
-- `dead_letters`: send changes that could not be read to the dead-letter topic.
+- `subscriptions`: `LiveSubscriptions` commits the upserts and decides the version of a batch.
+- `dead_letters`: send a dead letter for each change that could not be read.
 - `rebuild`: build the store from the whole topic, in Spark's workers.
 - `purged_subscriptions`: find stored subscriptions that no longer have a message on the topic.
 """

@@ -1,9 +1,10 @@
 """Translation of subscription changes to store changes: each region gets a validity interval.
 
-A changed or cancelled subscription stays in the store: its old regions are valid up to the change,
-and its new regions from the change on. Regions are dropped when no event of their time can arrive
-any more. So each event of a backlog is matched against the subscriptions of its own time, and a
-late change with a lower revision is recognised and ignored.
+A changed or cancelled subscription stays in the store: its old regions are valid until the change,
+and its new regions from the change on. Regions are dropped when no event from their validity
+interval can arrive any more. So each event of a backlog is matched with the subscriptions that were
+valid at its time. The revision of a subscription stays in the store too, so that a late change with
+a lower revision is ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = ["ChangeTranslator", "TranslatedChanges", "find_last_ends"]
 
 Rows = NDArray[np.int64]
 _TIMESTAMP_DOMAIN = key_domain(TIMESTAMP)
-_MARKER_OFFSET_US = 1  # after a whole millisecond; events have whole milliseconds
+_MARKER_OFFSET_US = 1  # after a whole millisecond; times of events are whole milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,13 @@ class TranslatedChanges:
     """Result of a translation: changes for the store, and changes that could not be read.
 
     Args:
-        store_changes: upserts for the store.
+        store_changes: upserts; each has all regions of its subscription, old and new.
         unreadable_changes: changes without an id or with an unreadable value or predicate; the
             field `problem` of each has the reason.
         num_ignored: number of changes ignored because their subscription already had an equal or
             higher revision.
-        unanalysed_expressions: expressions whose types Spark must analyse first; if there are any,
-            some predicates have no region in `store_changes`.
+        unanalysed_expressions: expressions whose types Spark must analyse first. If there are any,
+            `store_changes` lacks the regions of the predicates that compare them.
     """
 
     store_changes: Changes
@@ -62,10 +63,11 @@ class ChangeTranslator:
     """Translator of subscription changes to changes of a store.
 
     Args:
-        clock_skew_ms: a predicate counts this much earlier than its change was appended, since the
-            clocks of Kafka servers differ.
-        types: source of the types that Spark gives to expressions.
-        time_zones: time zones of Spark's Java, which a snapshot does not contain.
+        clock_skew_ms: a predicate is valid from this many milliseconds before its change was
+            appended, because the clocks of Kafka servers differ.
+        types: types of expressions as Spark's analyzer reports them; None if no predicate has one
+            whose type only Spark knows.
+        time_zones: time zones of Spark's Java, which a stored space does not contain.
     """
 
     clock_skew_ms: int
@@ -84,10 +86,10 @@ class ChangeTranslator:
         Args:
             snapshot: version to which the changes will be applied.
             subscription_changes: changes in the order of the control topic.
-            horizon_us: time in microseconds since 1970; old regions that ended before it are left
-                out, because no event of that time can arrive any more.
+            horizon_us: time in microseconds since 1970, before which no event can arrive any more;
+                old regions that ended before it are dropped.
 
-        Cost: a binary search per id and segment, and a parse per predicate.
+        Cost: a binary search per id and segment, and parsing of each predicate.
         """
         without_id = [change for change in subscription_changes if not change.subscription_id]
         by_id: dict[str, list[SubscriptionChange]] = {}
@@ -146,8 +148,8 @@ class ChangeTranslator:
         """Build the regions of new predicates, with their validity intervals.
 
         Returns:
-            The regions, the subscription row of each region, the changes that could not be read,
-            and the expressions whose types are not known.
+            The regions, for each region the row of its subscription, the changes that could not be
+            read, and the expressions whose types are not known.
         """
         unreadable = [change for change in effective_changes.changes if change.problem is not None]
         upserts = effective_changes.with_predicates()
@@ -179,11 +181,11 @@ class ChangeTranslator:
 
 
 class _EffectiveChanges(NamedTuple):
-    """Changes that are not ignored, with the subscription and the end of each.
+    """Changes that are not ignored, with the subscription of each and the time when it ends.
 
-    A change ends when a later change of the same subscription was appended: usually the next one.
-    If the clocks of Kafka servers differ, a change may have an earlier time than one before it on
-    the topic; it then counts from that earlier time on.
+    A change ends at the earliest append time of the later changes of its subscription, usually that
+    of the next one. If the clocks of Kafka servers differ, a change may have an earlier append time
+    than the change before it on the topic; it then takes effect from that earlier time on.
 
     Args:
         subscription_rows: row of the changed subscription, for each change.
@@ -196,7 +198,7 @@ class _EffectiveChanges(NamedTuple):
     ends_ms: list[int | None]
 
     def append_changes(self, subscription_row: int, changes: Sequence[SubscriptionChange]) -> None:
-        """Append the changes of one subscription, which are in the order of the topic."""
+        """Append changes of one subscription, which must be in the order of the topic."""
         ends: list[int | None] = [None]
         for change in changes[:0:-1]:
             end = ends[-1]
@@ -206,7 +208,7 @@ class _EffectiveChanges(NamedTuple):
         self.ends_ms.extend(reversed(ends))
 
     def with_predicates(self) -> _EffectiveChanges:
-        """Return the changes that have a predicate; the others cancel."""
+        """Return the changes that have a predicate; changes without one cancel."""
         if all(change.predicate is not None for change in self.changes):
             return self
         rows = [i for i, change in enumerate(self.changes) if change.predicate is not None]
@@ -218,8 +220,8 @@ def _select_effective(
 ) -> tuple[Sequence[SubscriptionChange], int]:
     """Return the changes of one subscription that are not ignored, and its new highest revision.
 
-    A change with a revision is ignored unless its revision is higher than `revision` and than those
-    of earlier changes. A change without a revision has revision 0 and is never ignored.
+    A change with a revision is ignored if `revision` or the revision of an earlier change is equal
+    or higher. A change without a revision has revision 0 and is never ignored.
     """
     if len(changes) == 1 and changes[0].revision == 0:
         return changes, revision
@@ -239,18 +241,19 @@ def _compute_end_us(change: SubscriptionChange, end_ms: int | None) -> int:
 def _end_old_regions(
     snapshot: Snapshot, stored_rows: Rows, subscription_rows: Rows, first_change_ms: Sequence[int]
 ) -> tuple[Regions, Rows]:
-    """Return the stored regions of changed subscriptions, ended at the first change of each.
+    """Return the stored regions of changed subscriptions, valid until the first change at most.
 
-    Revision markers of earlier changes are dropped, since they are no longer needed.
+    Regions that would not be valid at any time are left out, and so are revision markers, because
+    new markers are built where necessary.
 
     Args:
         snapshot: version with the stored regions.
-        stored_rows: row in the snapshot of each stored subscription that changes.
-        subscription_rows: number of that subscription among the changed ones, for each stored row.
-        first_change_ms: time of the first change, for each subscription that changes.
+        stored_rows: rows in the snapshot of the stored subscriptions that change.
+        subscription_rows: for each stored row the row of its subscription among the changed ones.
+        first_change_ms: for each subscription that changes the append time of its first change.
 
     Returns:
-        The regions, and the subscription row of each.
+        The regions, and for each region the row of its subscription.
     """
     regions, row_indices = snapshot.take_regions(stored_rows)
     region_subscriptions = subscription_rows[row_indices]
@@ -285,16 +288,16 @@ def _drop_expired_regions(
 def find_last_ends(
     regions: Regions, subscription_rows: NDArray[np.integer[Any]], count: int
 ) -> Rows:
-    """Return when the last region of each subscription ends, in microseconds since 1970.
+    """Return for each subscription when the last of its regions ends, in microseconds since 1970.
 
     Args:
         regions: regions with validity intervals.
-        subscription_rows: the subscription, from 0 to `count` - 1, of each region.
+        subscription_rows: for each region its subscription, from 0 to `count` - 1.
         count: number of subscriptions.
 
     Returns:
-        The last microsecond of each subscription; the lowest timestamp for a subscription without
-        regions.
+        The last microsecond at which a region of the subscription is valid; the lowest timestamp
+        for a subscription without regions.
     """
     validity = regions.gather_constraints(regions.space[VALIDITY], np.arange(len(regions)))
     assert isinstance(validity, Scalars)
@@ -306,9 +309,9 @@ def find_last_ends(
 def _build_revision_markers(space: Space, times_us: Rows) -> Regions:
     """Build revision markers: regions that match no event, each valid for one microsecond.
 
-    A marker keeps the revision of its subscription in the store until the marker expires, as a
-    region does that ended at the same time. No event matches it, because events have whole
-    milliseconds and a marker lies between two of them.
+    A marker keeps the revision of its subscription in the store until the marker expires. No event
+    matches it, because its microsecond lies between two milliseconds, and times of events are whole
+    milliseconds.
     """
     validity = Constraints(
         np.arange(len(times_us)), Scalars.from_intervals(_TIMESTAMP_DOMAIN, times_us, times_us)

@@ -17,17 +17,17 @@ _TIMEOUT_S = 60.0
 
 
 class DeadLetterProducer:
-    """Producer of dead letters about subscription changes; after a failure some may be repeated."""
+    """Producer of dead letters about subscription changes; after a failure, some are repeated."""
 
     def __init__(self, cluster: KafkaCluster, topic: str) -> None:
         self._cluster, self._topic = cluster, topic
         self._producer: Producer | None = None
 
     def send_changes(self, changes: Sequence[SubscriptionChange]) -> None:
-        """Send one dead letter per change, and return when Kafka has acknowledged all of them.
+        """Send one dead letter per change, and return when Kafka has acknowledged all letters.
 
         Raises:
-            StreamError: Kafka did not acknowledge them within 60 seconds.
+            StreamError: Kafka did not acknowledge all letters within 60 seconds.
         """
         if not changes:
             return

@@ -1,8 +1,8 @@
 """Format of the messages of the control topic.
 
-The key is the subscription's id, so that all its changes are on one partition, in order, and log
-compaction preserves the last one. The value is a JSON object; without a predicate it cancels the
-subscription.
+The key is the subscription's id, so that all changes of a subscription are on one partition, in
+order, and log compaction preserves the last one. The value is a JSON object, or null. A value
+without a predicate cancels the subscription.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ class SubscriptionChange(NamedTuple):
         appended_ms: time at which Kafka appended the message, in milliseconds since 1970.
         message_ref: address of the message, `topic-partition-offset`.
         predicate: the new predicate; None cancels.
-        revision: revision of the change; 0 if it has none, and then it is never ignored.
-        from_ms: the predicate does not count before this time; None for no restriction.
-        to_ms: the predicate does not count at or after this time; None for no restriction.
+        revision: revision of the change; 0 if it has none. A change without one is never ignored.
+        from_ms: the predicate matches no event before this time, in milliseconds since 1970; None
+            if it is not restricted.
+        to_ms: the predicate matches no event at or after this time, in milliseconds since 1970;
+            None if it is not restricted.
         problem: why the message cannot be read; None if it can.
     """
 
@@ -59,7 +61,7 @@ class SubscriptionChange(NamedTuple):
 
 
 UnreadableChangeHandler = Callable[[Sequence[SubscriptionChange]], None]
-"""Function that reports unreadable changes durably; it is called before they take effect."""
+"""Function that reports unreadable changes durably; it is called before the changes take effect."""
 
 
 @check_arguments
@@ -73,14 +75,14 @@ def subscription_message(
 ) -> tuple[bytes, bytes]:
     """Return key and value of the message that creates or changes a subscription.
 
-    Produce it with `acks=all`. The subscription counts for all events that are published after
-    Kafka has acknowledged the message.
+    Produce the message with `acks=all`. The subscription is notified of all matching events that
+    are published after Kafka has acknowledged the message.
 
     Args:
         subscription_id: id of the subscription.
         predicate: the new predicate, a Spark SQL condition.
-        revision: a whole number from 1 on; the change is ignored if the subscription already has an
-            equal or higher revision. Without one, the order on the topic decides.
+        revision: a whole number of at least 1; the change is ignored if the subscription already
+            has an equal or higher revision. A change without a revision is never ignored.
         from_ms: start of validity, in milliseconds since 1970.
         to_ms: end of validity, exclusive, in milliseconds since 1970.
 
@@ -165,7 +167,7 @@ def _parse_id(key: bytes | None) -> str:
 def _parse_value(
     value: bytes | None, headers: Sequence[tuple[str, bytes | None]]
 ) -> Mapping[str, Any]:
-    """Return the fields of a message's value; a null value may have its revision in a header."""
+    """Return the fields of a message's value; for a null value, the header may have a revision."""
     if value is None:
         for name, content in headers:
             if name == "revision" and content is not None:
@@ -176,7 +178,7 @@ def _parse_value(
     except (ValueError, RecursionError):
         raise ValueError("the value is not valid JSON") from None
     if not isinstance(fields, dict):
-        raise ValueError('the value is not a JSON object, as {"predicate": "price > 5"}')
+        raise ValueError('the value is not a JSON object such as {"predicate": "price > 5"}')
     if not fields.keys() <= _KNOWN_KEYS:
         name = next(name for name in fields if name not in _KNOWN_KEYS)
         raise ValueError(f"unknown key {name!r}: a change has the keys {', '.join(_KEYS)}")

@@ -1,6 +1,7 @@
 """Search for purged subscriptions: they are stored, but have no message on the control topic.
 
-Such subscriptions were cancelled, and log compaction has removed even the cancellation.
+Such subscriptions were cancelled, and log compaction has removed all of their messages, including
+the cancellation.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ def find_purged_subscriptions(
         spark: session that reads the topic.
         cluster: the Kafka cluster.
         topic: the control topic.
-        end_offsets: offset, for each partition, before which messages are read.
+        end_offsets: for each partition the offset before which messages are read.
         location: location of the store.
         snapshot: version of the store.
 
-    Cost: the topic is read once, in Spark's workers, which return 4 bytes per subscription.
+    Cost: Spark's workers read the topic once, and return 4 bytes per subscription.
     """
     task = _FindRowsTask(location, snapshot.manifest.version, snapshot.manifest.label)
     keys = read_control_messages(spark, cluster, topic, end_offsets).select("key")
@@ -52,7 +53,10 @@ def find_purged_subscriptions(
 
 @dataclass(frozen=True, slots=True)
 class _FindRowsTask:
-    """Function for `mapInArrow` over message keys: returns the rows of a version with these ids."""
+    """Function for `mapInArrow` over message keys: return the rows of a version with these ids.
+
+    An output row has the row numbers of one batch of keys, as the bytes of an array.
+    """
 
     location: str
     version: int

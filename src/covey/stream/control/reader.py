@@ -1,4 +1,4 @@
-"""Reader of the control topic, from a position to the end of what is committed."""
+"""Reader of the control topic, from a position to the end of the committed messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from covey.stream.kafka_cluster import KafkaCluster, read_partition_bounds
 __all__ = ["ControlTopicReader"]
 
 _MAX_FETCHED_MESSAGES = 10_000
-_READ_TIMEOUT_S = 60.0  # without progress, while messages before the end are missing
+_READ_TIMEOUT_S = 60.0  # longest time without a new message before the end is reached
 _FATAL_ERROR_CODES = (
     KafkaError._AUTO_OFFSET_RESET,
     KafkaError.OFFSET_OUT_OF_RANGE,
@@ -24,12 +24,12 @@ _FATAL_ERROR_CODES = (
 
 
 class ControlTopicReader:
-    """Reader of subscription changes that returns each change exactly once; not thread-safe.
+    """Reader of subscription changes that returns each change once; not thread-safe.
 
     Args:
         cluster: the Kafka cluster.
         topic: the control topic.
-        position: the offset to read next, for each partition; the reader updates its own copy.
+        position: for each partition the offset to read next; the reader updates its own copy.
     """
 
     def __init__(self, cluster: KafkaCluster, topic: str, position: Mapping[int, int]) -> None:
@@ -46,14 +46,14 @@ class ControlTopicReader:
         self._offset_consumer.pause(assigned)
 
     def read_to_end(self) -> list[SubscriptionChange]:
-        """Return all changes that are committed at the time of the call, in the order of the topic.
+        """Return all changes that were committed before the call, and maybe some later ones.
 
-        Each change is returned once; changes that were read by a call that failed are returned by
-        the next call.
+        Changes of one partition are in order. Each change is returned once: if a call fails, the
+        next call returns the changes that it had read.
 
         Raises:
-            StreamError: the topic cannot be read, ends before the position, or made no progress for
-                60 seconds.
+            StreamError: the topic cannot be read, a partition ends before the position, or no
+                further message could be read for 60 seconds.
 
         Cost: one request to Kafka per partition, and the time to read new messages, which are
         fetched in the background.
@@ -88,7 +88,7 @@ class ControlTopicReader:
         self._offset_consumer.close()
 
     def _accept_message(self, message: Message) -> bool:
-        """Store the change of a message and advance the position; return whether it advanced.
+        """Store the change of a message, and advance the position; return False if it did not.
 
         A temporary error of Kafka does not advance the position.
         """
@@ -120,7 +120,7 @@ def decode_change(message: Message) -> SubscriptionChange:
 
 
 def _fetch_messages(consumer: Consumer) -> list[Message]:
-    """Return the messages already fetched; if there are none, wait up to 0.5 seconds for one."""
+    """Return the messages that were fetched; if there are none, wait up to 0.5 s for one."""
     if fetched := consumer.consume(_MAX_FETCHED_MESSAGES, 0):
         return fetched
     message = consumer.poll(0.5)

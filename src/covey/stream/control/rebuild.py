@@ -1,7 +1,7 @@
 """Rebuild of the store from the control topic alone: Spark reads the topic in its workers.
 
-Log compaction may have removed earlier changes. So a subscription has at least its last change, and
-of the earlier changes only those that are still on the topic.
+Log compaction may have removed earlier changes of a subscription. So the rebuilt store contains the
+last change of each subscription, and the earlier ones that are still on the topic.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LOG_ORDER = [("partition", "ascending"), ("offset", "ascending")]
 _NO_HORIZON_US = -(1 << 62)
 _MAX_ATTEMPTS = 5
 _TOO_MANY_EXPRESSIONS = "subscriptions compare too many different expressions for Spark to analyse"
-_MAX_SEGMENTS = 16  # few, since every event is matched with each segment until they are merged
+_MAX_SEGMENTS = 16  # few, as every event is matched with every segment until they are merged
 
 
 def rebuild_store(
@@ -54,22 +54,24 @@ def rebuild_store(
 ) -> None:
     """Commit a version of the store that contains exactly the subscriptions of the control topic.
 
-    Each task stages one segment. If predicates compare expressions whose types are not known yet,
-    Spark analyses the expressions and the topic is read again, at most five times in all.
+    Each task stages one segment. If predicates compare expressions of unknown type, Spark analyses
+    the expressions, and the topic is read again, at most five times in all. Expressions that are
+    still unknown then are refused.
 
     Args:
         spark: session that reads the topic.
         cluster: the Kafka cluster.
         topic: the control topic.
-        end_offsets: offset, for each partition, before which messages are read.
+        end_offsets: for each partition the offset before which messages are read.
         store: the store.
         location: location of the store.
-        clock_skew_ms: a predicate counts this much earlier than its change was appended.
-        types: types of expressions; newly analysed expressions are added.
-        publish: function that commits the staged segments.
+        clock_skew_ms: a predicate is valid from this many milliseconds before its change was
+            appended.
+        types: types of expressions; types of further expressions are added.
+        publish: function that commits a version of exactly the staged segments.
         report_unreadable: function that reports changes that could not be read.
 
-    Cost: the topic is read and shuffled by id; about 20 µs per message and worker.
+    Cost: the topic is read and shuffled by id; a worker needs about 20 µs per message.
     """
     tasks = min(_MAX_SEGMENTS, 2 * spark.sparkContext.defaultParallelism)
     by_id = read_control_messages(spark, cluster, topic, end_offsets).repartition(tasks, "key")
@@ -100,8 +102,9 @@ def read_control_messages(
 ) -> DataFrame:
     """Return the messages of the control topic before `end_offsets`, as a DataFrame.
 
-    The columns are `key`, `value`, `revision` (the header, for messages with a null value),
-    `at_ms`, `topic`, `partition` and `offset`.
+    The columns are `key`, `value`, `revision`, `at_ms`, `topic`, `partition` and `offset`.
+    `revision` is the header of this name if the value is null, and null otherwise. `at_ms` is the
+    append time in milliseconds since 1970.
     """
     read = (
         spark.read.format("kafka")
@@ -128,8 +131,8 @@ def read_control_messages(
 class _RebuildTask:
     """Function for `mapInArrow` over control messages: each task stages one segment.
 
-    It returns rows of `kind` and `content`, which is JSON: a staged segment, or counts of
-    expressions that Spark must analyse first; and the changes that could not be read.
+    It returns rows of `kind` and `content`, which is JSON. A row is the staged segment, or the
+    counts of expressions that Spark must analyse first, or a change that could not be read.
     """
 
     location: str
@@ -139,7 +142,7 @@ class _RebuildTask:
     types: KnownTypes
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        gc.disable()  # collection would repeatedly traverse a million objects, all of them live
+        gc.disable()  # a collection would traverse a million objects, all of which are in use
         try:
             if message_batches := list(batches):
                 log = pa.Table.from_batches(message_batches).sort_by(_LOG_ORDER)

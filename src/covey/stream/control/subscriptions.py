@@ -1,8 +1,8 @@
 """Subscriptions of a running stream: a store that is synced with the control topic.
 
-For each batch, after its events are fixed, the control topic is read to its end, its changes are
-committed as a version, and the batch decision is recorded with that version. If a batch already has
-a decision, that decision is used and the topic is not read.
+When the events of a batch are fixed, the control topic is read to its end, its changes are
+committed as a version, and the batch decision is recorded with that version. If the batch already
+has a decision, this decision is used and the topic is not read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from covey.stream.control.reader import ControlTopicReader
 
 __all__ = ["ControlReadStats", "LiveSubscriptions", "format_label", "parse_position"]
 
-_MERGE_GRACE_S = 600.0  # time within which a merge commits the file that it wrote
+_MERGE_GRACE_S = 600.0  # a merge commits the file that it writes within this time
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,11 @@ class ControlReadStats:
 
     Args:
         changes: number of changes that were read.
-        ignored_changes: number of changes with a revision that is not higher than a known one.
+        ignored_changes: number of changes that were ignored, because their subscription had an
+            equal or higher revision.
         unreadable_changes: number of changes that could not be read.
-        oldest_change_age_ms: age of the oldest change when it took effect.
-        seconds: time that the syncs took.
+        oldest_change_age_ms: time from the append of the oldest change until it took effect.
+        seconds: elapsed time of the syncs.
     """
 
     changes: int = 0
@@ -48,7 +49,7 @@ class ControlReadStats:
     seconds: float = 0.0
 
     def combine(self, other: ControlReadStats) -> ControlReadStats:
-        """Return the combined statistics: sums, and the greater of the two ages."""
+        """Return the statistics of both: sums, and the greater one of the two ages."""
         return ControlReadStats(
             self.changes + other.changes,
             self.ignored_changes + other.ignored_changes,
@@ -69,7 +70,7 @@ class LiveSubscriptions:
         decision_log: log of batch decisions.
         change_translator: translator of messages to store changes.
         report_unreadable: function that reports changes that could not be read.
-        read_at_s: when the control topic was last read to its end, in seconds since 1970.
+        read_at_s: time at which the control topic was last read to its end, in seconds since 1970.
     """
 
     def __init__(
@@ -101,8 +102,8 @@ class LiveSubscriptions:
             offset_ranges: events of the batch, which Spark has fixed.
 
         Returns:
-            The decision, and the counts of all syncs since the previous new decision; the counts
-            are zero if the batch already had a decision.
+            The decision, and the counts of all syncs since the last decision that this object
+            recorded. The counts are zero if the batch already had a decision.
         """
         recorded = self.decision_log.find(query_id, batch, offset_ranges)
         if recorded is not None:
@@ -120,9 +121,10 @@ class LiveSubscriptions:
             return decision, stats
 
     def sync_control(self) -> ControlReadStats:
-        """Read the control topic to its end and commit its changes, between batches.
+        """Read the control topic to its end, commit its changes, and return the counts.
 
-        The counts are also added to those of the next batch.
+        Call it between batches, so that the next batch has less to read. The counts of the next
+        batch include these counts.
         """
         with self._lock:
             stats = self._sync_control()
@@ -130,9 +132,9 @@ class LiveSubscriptions:
             return stats
 
     def cancel(self, subscription_rows: NDArray[np.int64], cancelled_ms: int) -> None:
-        """Cancel subscriptions of the newest version at a time in the past.
+        """Cancel subscriptions of the newest version with effect from a time in the past.
 
-        Subscriptions that had ended before that time are not changed.
+        Subscriptions that had ended before this time are not changed.
 
         Args:
             subscription_rows: rows of the subscriptions in the newest version.
@@ -155,9 +157,10 @@ class LiveSubscriptions:
         return newest if is_newest else self.store.snapshot(decision.version)
 
     def expire_before(self, horizon_ms: int) -> None:
-        """Set the horizon: no event that was appended before it can arrive any more.
+        """Move the horizon: no event that was appended before it can arrive any more.
 
-        Later merges and changes drop regions that end before the horizon. It never moves back.
+        Later merges and changes drop regions that end before the horizon. An earlier time than the
+        present horizon has no effect.
 
         Args:
             horizon_ms: the horizon, in milliseconds since 1970.
@@ -167,18 +170,18 @@ class LiveSubscriptions:
 
     @property
     def control_position(self) -> tuple[dict[int, int], float]:
-        """Next offset of each partition after the last sync, and its time in seconds since 1970."""
+        """Next offset of each partition, and the time of the last sync in seconds since 1970."""
         with self._lock:
             return self._last_control_position
 
     def vacuum(self, retain_seconds: float) -> None:
         """Remove expired subscriptions, and delete versions and decisions beyond the retention.
 
-        The version that decided the last batch is kept regardless of its age. Nothing is done
-        before the first decision, because an earlier batch may still have to be run again.
+        The version that decided the last batch is kept, however old it is. Nothing is done before
+        the first decision, because an earlier batch may have to be run again.
 
         Args:
-            retain_seconds: the retention.
+            retain_seconds: the retention, in seconds.
         """
         if self._last_decided_version is None:
             return
@@ -191,7 +194,7 @@ class LiveSubscriptions:
                 rows = newest.find_rows(expired_ids)
                 rows = rows[rows >= 0]
                 regions, row_indices = newest.take_regions(rows)
-                # A subscription that changed since the search is not expired any more.
+                # A subscription that changed after the search may not be expired any more.
                 is_expired = find_last_ends(regions, row_indices, len(rows)) < horizon_us
                 removed_ids = newest.take_ids(rows[is_expired])
                 self.store.apply(Changes.remove(removed_ids), newest.manifest.label)
@@ -243,7 +246,7 @@ def _is_before(change: SubscriptionChange, position: Mapping[int, int]) -> bool:
 
 
 def format_label(position: Mapping[int, int], zones: int | None = None) -> str:
-    """Return the label of a version: its position in the control topic, and the number of zones.
+    """Return the label of a version: position in the control topic, and number of zones if given.
 
     Args:
         position: for each partition the offset before which the version contains all messages.
@@ -257,7 +260,7 @@ def format_label(position: Mapping[int, int], zones: int | None = None) -> str:
 
 
 def parse_position(manifest: Manifest) -> dict[int, int] | None:
-    """Return the position in the control topic that a version contains; None without a label."""
+    """Return the position in the control topic from a version's label; None without a label."""
     if manifest.label is None:
         return None
     return {int(p): offset for p, offset in json.loads(manifest.label)["control"].items()}

@@ -7,9 +7,9 @@ event that cannot be decoded becomes a dead letter, and the stream goes on.
 Modules, in the order in which an event passes through them:
 
 - `decoder`: `EventDecoder`, Spark columns that decode JSON or Avro and detect malformed values.
-- `match_query`: `MatchQuery`, the DataFrame from Kafka's rows to the output rows, and
+- `match_query`: `MatchQuery`, which builds the DataFrame of output rows from rows of Kafka, and
   `RequiredAttributes`, the attributes that workers need.
 - `notify_task`: `NotifyTask`, the function that workers run: match, and build notifications.
 - `dead_letters`: `DeadLetterFormatter`, the message about an event that could not be decoded.
-- `sinks`: write the rows to Kafka, to a Delta table, or to a function of the user.
+- `sinks`: write the rows to Kafka or a Delta table, or pass them to a function of the user.
 """

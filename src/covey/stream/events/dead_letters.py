@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["CORRUPT_RECORD_FIELD", "DeadLetterFormatter"]
 
 CORRUPT_RECORD_FIELD = "covey.corrupt"
-"""The field that Spark fills if JSON does not fit the schema."""
+"""Name of the field in which Spark puts a JSON value that does not fit the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class DeadLetterFormatter:
     Args:
         format: format of the events, `json` or `avro`.
         column_names: columns of the schema.
-        id_column: column with the id of an event, if there is one.
+        id_column: column with the id of an event; None if there is none.
     """
 
     format: str
@@ -35,8 +35,9 @@ class DeadLetterFormatter:
         """Return the dead letter about an event, as JSON.
 
         Args:
-            event: `event_ref`, the address of the event; `value`, its bytes or None; `decoded`,
-                what Spark decoded, as JSON, or None.
+            event: a mapping with three keys. `event_ref` is the address of the event, `value` has
+                its bytes or None, and `decoded` has the columns that Spark decoded, as JSON, or
+                None.
 
         >>> event = {"event_ref": "ads-0-7", "value": b'{"a": "x"}', "decoded": '{}'}
         >>> formatter = DeadLetterFormatter("json", ("a",))
@@ -59,8 +60,9 @@ class DeadLetterFormatter:
         """Return the reason why an event could not be decoded.
 
         Args:
-            value: value of the event.
-            decoded: what Spark decoded from it, as JSON; None if nothing.
+            value: value of the event on Kafka; None if it is null.
+            decoded: the columns that Spark decoded from the value, as JSON; None if it decoded
+                none.
         """
         columns = {} if decoded is None else json.loads(decoded)
         if value is None:

@@ -29,8 +29,8 @@ class EventDecoder:
     Args:
         schema: schema of the events.
         decoded_value: a struct with the columns of the event, computed from Kafka's `value`.
-        is_undecodable: whether the value cannot be decoded; requires the column `DECODED`.
-        dead_letter_formatter: formatter of dead letters about such events.
+        is_undecodable: whether the value cannot be decoded; it reads the column `DECODED`.
+        dead_letter_formatter: formatter of dead letters about events that cannot be decoded.
     """
 
     schema: StructType
@@ -58,7 +58,7 @@ class EventDecoder:
 
     @property
     def event_id(self) -> Column:
-        """Id of an event: the value of the id column, with % and / escaped, or the event ref."""
+        """Id of an event: the id column with % and / escaped, or by default the event ref."""
         id_column = self.dead_letter_formatter.id_column
         if id_column is None:
             return _build_event_ref()
@@ -68,7 +68,7 @@ class EventDecoder:
 
     @property
     def dead_letter(self) -> Column:
-        """Struct with what a dead letter about an event needs; null if the event was decoded."""
+        """Struct with the content of an event's dead letter; null if the event was decoded."""
         id_column, decoded = self.dead_letter_formatter.id_column, select_column(DECODED)
         is_wrong = self.is_undecodable
         if id_column is not None:
@@ -116,7 +116,7 @@ def _build_avro_decoder(config: EventsConfig) -> EventDecoder:
         empty = SparkSession.active().createDataFrame([], "value BINARY")
         schema = empty.select(decoded_value.alias("read")).schema["read"].dataType
     except Exception as error:
-        reason = str(error).splitlines()[0]
+        reason = _first_line(error)
         raise InvalidArgumentError(
             f"[events] schema is not the Avro schema of a record: {reason}"
         ) from None
@@ -145,9 +145,14 @@ def _parse_ddl_schema(text: str) -> StructType:
     try:
         schema = StructType.fromDDL(text)
     except Exception as error:
-        reason = str(error).splitlines()[0]
+        reason = _first_line(error)
         raise InvalidArgumentError(
-            f"[events] schema is not a Spark schema, as symbol STRING, price DOUBLE: {reason}"
+            f"[events] schema is not a Spark schema such as symbol STRING, price DOUBLE: {reason}"
         ) from None
     assert isinstance(schema, StructType)
     return schema
+
+
+def _first_line(error: Exception) -> str:
+    """Return the reason in an error of Spark, whose messages may begin with an empty line."""
+    return str(error).strip().partition("\n")[0]

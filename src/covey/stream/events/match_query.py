@@ -27,11 +27,11 @@ _KAFKA_COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
 _EVENT_ID_COLUMN, _DEAD_LETTER_COLUMN, _TIME_COLUMN = "covey.event", "covey.letter", "covey.at"
 _LEADING_COLUMN_NAMES = (_EVENT_ID_COLUMN, _DEAD_LETTER_COLUMN, _TIME_COLUMN, "covey.included")
 OBSERVATION_NAME = "covey"
-"""Name of the observation under which Spark reports counts of events."""
+"""Name under which Spark reports the observed counts of events."""
 
 
 def observe_events(events: DataFrame) -> DataFrame:
-    """Return Kafka's rows with an observation: number of events, oldest and mean append time."""
+    """Return Kafka's rows; Spark reports their number, and oldest and mean append time."""
     ms = F.unix_millis("timestamp")
     return events.observe(
         OBSERVATION_NAME, F.count(F.lit(1)).alias("events"), F.min(ms).alias("oldest"),
@@ -43,13 +43,13 @@ def observe_events(events: DataFrame) -> DataFrame:
 class RequiredAttributes:
     """Attributes that Spark computes for workers: columns, expressions, and flags of expressions.
 
-    The flag of an expression that can raise an error is false for events on which it does.
+    The flag of an expression is false for events on which the expression raises an error.
     """
 
     attributes: tuple[Attribute, ...] = ()
 
     def with_attributes_of(self, snapshot: Snapshot) -> RequiredAttributes:
-        """Add the attributes that a version constrains; return self if there is nothing to add."""
+        """Return these attributes and those that a version constrains; self if none is missing."""
         known = {*self.names, VALIDITY}
         added = [
             snapshot.space[name] for name in snapshot.constrained_attributes if name not in known
@@ -117,10 +117,10 @@ class MatchQuery:
 
         Args:
             kafka_events: rows of Spark's Kafka source.
-            required_attributes: attributes that Spark computes; the version must not constrain
-                others.
+            required_attributes: attributes that Spark computes; they must include all attributes
+                that the version constrains.
             version_source: source of the version in workers.
-            counts: accumulator of counts; None if nothing is counted.
+            counts: accumulator to which workers add counts; None to count nothing.
             partitioner: partitioner that shuffles events to their zones; None without zones.
         """
         observed = kafka_events if counts is None else observe_events(kafka_events)

@@ -1,8 +1,9 @@
 """Matching of events in Spark's workers, and output rows: topic, key and value.
 
-The value of a notification is JSON with the id of the event, the id of the subscription, and the
-version that decided. The id of the notification is a function of the first two, so that consumers
-recognise duplicates. The value does not depend on the time or the number of attempts.
+The value of a notification is JSON with the ids of the notification, the event and the
+subscription, and the version that decided. The id of the notification is made of the ids of event
+and subscription, so that consumers recognise duplicates. The value does not depend on the time or
+the number of attempts.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ __all__ = ["LEADING_COLUMNS", "OUTPUT_SCHEMA", "NotifyTask", "OutputTopics"]
 Rows = NDArray[np.integer[Any]]
 
 LEADING_COLUMNS = 4
-"""Number of leading columns of a task's input: event id, dead letter, time, included columns."""
+"""Number of columns before the attributes: event id, dead letter, time, included columns."""
 
 OUTPUT_SCHEMA = "topic STRING, key BINARY, value BINARY"
 
-_MAX_BATCH_ROWS = 1 << 16  # notifications
+_MAX_BATCH_ROWS = 1 << 16  # notifications in an output batch
 _MAX_BATCH_BYTES = 1 << 26  # well below 2 GiB, Arrow's limit for a column of strings
 _NEEDS_ESCAPE = np.zeros(256, np.bool_)  # whether a byte must be escaped in JSON
 _NEEDS_ESCAPE[[*range(32), ord('"'), ord("\\")]] = True
@@ -62,16 +63,17 @@ class OutputTopics(NamedTuple):
 class NotifyTask:
     """Function for `mapInArrow` that matches events and returns complete output rows.
 
-    It returns a row for each match, and one for each event that could not be decoded. Rows are not
-    processed further, since there may be many of them.
+    It returns a row for each match, and one for each event that could not be decoded. Spark writes
+    the rows unchanged, because there may be too many to process further.
 
     Args:
         version_source: source of the version to match with.
         attribute_columns: number of the input column of each attribute.
         dead_letter_formatter: formatter of dead letters.
         topics: topics of the output rows.
-        counts: accumulator of counts; None if nothing is counted.
-        is_zoned: whether the last input column is the zone that all events of the task are in.
+        counts: accumulator to which the task adds counts; None to count nothing.
+        is_zoned: whether the last input column has the zone, which is the same for all events of
+            the task.
     """
 
     version_source: VersionSource
@@ -111,7 +113,7 @@ class NotifyTask:
         events: Events,
         raising_expressions: list[Attribute],
     ) -> TaskCounts:
-        """Count the undecided pairs of a batch, and name some of their subscriptions."""
+        """Count the undecided pairs of a batch, and list at most 100 ids of their subscriptions."""
         computable = find_computable_rows(batch, self.attribute_columns, raising_expressions)
         counts = TaskCounts()
         for undecided in (
@@ -131,7 +133,7 @@ class NotifyTask:
     def _select_attribute_columns(self, snapshot: Snapshot) -> dict[str, int]:
         """Return the column number of each attribute that a version constrains.
 
-        The time of the event is the column after all attributes.
+        The time of the event is in a further column after all attributes.
         """
         columns = {
             **self.attribute_columns,
@@ -179,7 +181,7 @@ class NotifyTask:
 def split_zone_column(
     batches: Iterator[pa.RecordBatch],
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
-    """Return the zone in the last column, None if there are no rows, and batches without it."""
+    """Return the zone in the last column, or None without rows; and batches without this column."""
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
         return None, iter(())
@@ -200,7 +202,7 @@ def _append_time_column(events: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _compute_batch_rows(*texts: pa.Array) -> int:
-    """Return how many notifications fit into an output batch if each has the longest strings."""
+    """Return how many notifications surely fit into an output batch, by the longest strings."""
     max_length = sum(pc.max(pc.binary_length(array)).as_py() or 0 for array in texts)
     return max(1, min(_MAX_BATCH_ROWS, _MAX_BATCH_BYTES // (2 * max_length + 1)))
 
@@ -211,7 +213,7 @@ def _build_batch(topic: str, keys: pa.Array, values: pa.Array) -> pa.RecordBatch
 
 
 def _escape_json(texts: pa.Array) -> pa.Array:
-    """Return strings escaped as between the quotes of a JSON string.
+    """Return strings escaped for use between the quotes of a JSON string.
 
     >>> _escape_json(pa.array(['a"b', "c"])).to_pylist()
     ['a\\\\"b', 'c']

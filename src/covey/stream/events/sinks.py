@@ -1,4 +1,4 @@
-"""Sinks for the output rows of a stream: Kafka, a Delta table, or a function of the user."""
+"""Sinks of the output rows of a stream: Kafka, a Delta table, or a function of the user."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ __all__ = ["Sink", "build_sink"]
 
 
 class Sink(Protocol):
-    """Destination of output rows, which are `topic`, `key` and `value`.
+    """Destination of output rows, which have the columns `topic`, `key` and `value`.
 
     After a failure a batch may be written again, with the same rows.
     """
 
     def build_writer(self, rows: DataFrame) -> DataStreamWriter:
-        """Return a writer that writes each batch at once.
+        """Return a writer of a stream's rows.
 
-        A batch is complete when all its rows are stored durably.
+        It writes a batch as soon as the rows are computed. A batch is complete when all of its rows
+        are stored durably.
         """
         ...
 
@@ -60,7 +61,7 @@ class DeltaSink:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSink:
-    """Sink that calls a function with the rows of a batch and the number of the batch."""
+    """Sink that calls a function with the rows of each batch, and the number of the batch."""
 
     function: Callable[[DataFrame, int], None]
 

@@ -6,8 +6,8 @@ published in the status file (`covey status`), for Prometheus and in the log.
 
 Modules, in the order in which a count passes through them:
 
-- `accumulator`: `TaskCounts` of a task, summed per batch in `CountsAccumulator`.
-- `batch_metrics`: `CompletedBatch` from Spark's progress, and `BatchMetrics` of a batch.
+- `accumulator`: `TaskCounts` of a task; `CountsAccumulator` sums them per batch.
+- `batch_metrics`: `CompletedBatch` from Spark's progress report; `BatchMetrics` of one batch.
 - `status`: `StatusReporter` writes the status file and serves the Prometheus endpoint.
 - `json_logging`: log records as lines of JSON on stderr.
 """

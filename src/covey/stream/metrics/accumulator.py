@@ -1,7 +1,7 @@
-"""Counts of each batch that workers send to the driver: notifications, candidates, dead letters.
+"""Counts that workers send to the driver for each batch: notifications, candidates, dead letters.
 
-A Spark accumulator carries them with the end of each task. Counting output rows in Spark instead
-would cost Java as much time as writing the rows.
+A Spark accumulator transports the counts of a task when the task ends. If Spark counted the output
+rows instead, that would take Java as much time as writing the rows.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["MAX_NAMED_SUBSCRIPTIONS", "CountsAccumulator", "TaskCounts", "pop_un
 V = TypeVar("V")
 
 MAX_NAMED_SUBSCRIPTIONS = 100
-"""The largest number of subscriptions that are named for errors of a batch."""
+"""The largest number of subscriptions with errors whose ids are reported for a batch."""
 
 
 class TaskCounts(NamedTuple):
-    """Numbers of notifications, candidates, dead letters and errors of some events."""
+    """Numbers of notifications, candidates, dead letters and errors, of a task or a batch."""
 
     notifications: int = 0
     candidates: int = 0
@@ -30,12 +30,11 @@ class TaskCounts(NamedTuple):
     raising_subscriptions: tuple[str, ...] = ()
     """Ids of subscriptions with errors, at most `MAX_NAMED_SUBSCRIPTIONS`.
 
-    An error is a pair of an event and a subscription that Spark cannot decide, because an
-    expression of the subscription raises an error on the event.
+    An error is an undecided pair: an expression of the subscription raises an error on the event.
     """
 
     def combine(self, other: TaskCounts) -> TaskCounts:
-        """Return the sums of two counts."""
+        """Return the sums of two counts, and the ids of both, at most `MAX_NAMED_SUBSCRIPTIONS`."""
         return TaskCounts(
             self.notifications + other.notifications,
             self.candidates + other.candidates,
@@ -50,7 +49,7 @@ class TaskCounts(NamedTuple):
 
 
 class _CountsByBatchParam(AccumulatorParam[dict[int, TaskCounts]]):
-    """Spark's zero and addition for counts by batch number."""
+    """Zero and addition that Spark's accumulator uses for counts by batch number."""
 
     def zero(self, value: dict[int, TaskCounts]) -> dict[int, TaskCounts]:
         return {}
@@ -74,12 +73,12 @@ class CountsAccumulator:
         self._accumulator.add({batch: task_counts})
 
     def pop_batch(self, batch: int) -> TaskCounts | None:
-        """Remove and return the counts of a batch, in the driver; drop those of earlier batches."""
+        """Remove and return the counts of a batch, on the driver; drop those of earlier batches."""
         return pop_until(self._accumulator.value, batch)
 
 
 def pop_until(by_batch: dict[int, V], batch: int) -> V | None:
-    """Remove and return the value of a batch, or None, and delete values of earlier batches.
+    """Remove and return the value of a batch, None if missing; delete values of earlier batches.
 
     Another thread may add values meanwhile.
 

@@ -27,22 +27,24 @@ class BatchMetrics:
         version: version that decided the batch.
         completed_ms: time at which the batch was completed, in milliseconds since 1970.
         events: number of events; if Spark did not report it, the number of offsets.
-        notifications: number of notifications; None, like the next three, if workers reported no
-            counts.
+        notifications: number of notifications. This count and the next three are None if workers
+            reported no counts.
         dead_letters: number of events that could not be decoded.
-        errors: number of undecided pairs, on which Spark raises an error.
-        false_candidates: number of pairs that the index proposed and that are not notifications.
+        errors: number of undecided pairs: an expression of the subscription raises an error on the
+            event.
+        false_candidates: number of pairs that the index proposed, but that are not notifications.
         changes: number of messages read from the control topic.
-        ignored_changes: number of changes with a revision that is not higher than a known one.
+        ignored_changes: number of changes that were ignored, because their subscription had an
+            equal or higher revision.
         unreadable_changes: number of changes that could not be read.
-        oldest_change_age_ms: age of the oldest change when it took effect.
+        oldest_change_age_ms: time from the append of the oldest change until it took effect.
         subscriptions: number of subscriptions in the version.
         segments: number of segments in the version.
         recent_share: share of the regions that are not in the largest segment.
         delay_mean_ms: mean time from the append of an event to the end of the batch.
         delay_max_ms: time from the append of the oldest event to the end of the batch.
-        decide_ms: time that the decision took.
-        match_ms: time that Spark took to match the batch and to write its rows.
+        decide_ms: elapsed time of the decision.
+        match_ms: elapsed time in which Spark matched the batch and wrote its rows.
     """
 
     batch: int
@@ -73,8 +75,9 @@ class CompletedBatch:
     Args:
         batch: number of the batch.
         completed_ms: time at which the batch was completed, in milliseconds since 1970.
-        match_ms: time that Spark took to match the batch and to write its rows.
-        observed_metrics: counts of `observe_events`; empty if Spark did not report them.
+        match_ms: elapsed time in which Spark matched the batch and wrote its rows.
+        observed_metrics: counts and times from `observe_events`; empty if Spark did not report
+            them.
     """
 
     batch: int
@@ -119,7 +122,7 @@ def list_completed_batches(query: StreamingQuery, last_batch: int) -> list[Compl
 def build_batch_metrics(
     decided_batch: DecidedBatch, completed_batch: CompletedBatch, task_counts: TaskCounts | None
 ) -> BatchMetrics:
-    """Combine what the driver, Spark and the workers report about one batch."""
+    """Combine the reports of the driver, of Spark and of the workers about one batch."""
     decision, control_stats, observed = (
         decided_batch.decision,
         decided_batch.control_stats,

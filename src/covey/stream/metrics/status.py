@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 STATUS_FILE = "status.json"
 """Name of the status file inside the state folder."""
 
-_MAX_BATCHES = 60  # in the status file
+_MAX_BATCHES = 60  # number of batches in the status file
 _WRITE_INTERVAL_S = 0.5
 _COUNTER_FIELDS = (
     "events",
@@ -54,8 +54,8 @@ class StatusReporter:
     """Publisher of the metrics of each batch: status file, Prometheus and log; thread-safe.
 
     Args:
-        folder: folder of the status file; None if the state folder is not on a local file system,
-            and then no file is written.
+        folder: folder of the status file. None if the state folder is not on a local file system;
+            no file is written then.
         metrics: section `[metrics]` of the configuration.
     """
 
@@ -108,10 +108,11 @@ class StatusReporter:
             self.write_file()
 
     def write_file(self, *, is_last: bool = False) -> None:
-        """Replace the status file, at most once in 0.5 seconds.
+        """Replace the status file, unless it was replaced less than 0.5 seconds ago.
 
         Args:
-            is_last: whether the stream ends; the file is then always written, and says so.
+            is_last: whether the stream ends. The file is then always replaced, with `is_running`
+                false.
         """
         with self._lock:
             now = time.monotonic()
@@ -132,7 +133,7 @@ class StatusReporter:
 
 
 def read_status(state_path: str) -> JsonObject | None:
-    """Return the content of the status file in a state folder; None if there is none."""
+    """Return the content of a state folder's status file; None if it is missing or unreadable."""
     try:
         saved: dict[str, Any] = json.loads(
             Path(state_path, STATUS_FILE).read_text(encoding="utf-8")

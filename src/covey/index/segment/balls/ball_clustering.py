@@ -48,7 +48,7 @@ UNCLUSTERED = -1
 MAX_SAMPLE = 16384
 """Largest number of balls from which clusters and sketches are chosen."""
 _MIN_BALLS = 256  # fewer balls are neither clustered nor sketched
-_LEADER_COSINES = (0.35, 0.5, 0.65, 0.75, 0.85, 0.95)  # cosines from which on a ball joins a leader
+_LEADER_COSINES = (0.35, 0.5, 0.65, 0.75, 0.85, 0.95)  # smallest cosine of a ball and its leader
 _MAX_EVENTS = 256  # centres that are taken as events
 _ROWS_PER_BLOCK = 1024  # rows of one matrix product
 _SKETCH_SIZES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 5 / 16, 3 / 8, 1 / 2)  # share of the dimensions
@@ -90,7 +90,10 @@ class BallBatch:
         return self.take(random.permutation(len(self))[:count])
 
     def unit_directions(self, start: int, stop: int) -> Matrix:
-        """Return the unit directions of a range of balls: of the centre, or opposite to it."""
+        """Return the unit directions of a range of balls.
+
+        A ball has the direction of its centre, or the opposite one if its demand has the sign -1.
+        """
         scales = self.demands[0, start:stop] / np.maximum(self.norms[start:stop], 1e-30)
         units: Matrix = self.centres[start:stop] * scales[:, None].astype(np.float32)
         return units
@@ -143,9 +146,10 @@ def choose_clusters(
 def choose_sketch_basis(
     batch: BallBatch, ball_count: int, random: np.random.Generator
 ) -> tuple[Floats, float]:
-    """Return the dimensions of sketches, and the cost per event and ball with them.
+    """Return the dimensions of sketches, one per column, and the cost per event and ball.
 
-    There are no dimensions if full products cost less. `batch` is a sample of `ball_count` balls.
+    If full products cost less than sketches, there are no dimensions. `batch` is a sample of
+    `ball_count` balls.
     """
     length = batch.centres.shape[1]
     basis, cost = np.empty((length, 0)), _scan_cost(length)
@@ -201,7 +205,8 @@ def _pair_cost(length: int) -> float:
 def _pick_leaders(batch: BallBatch, max_cosine: float, max_leaders: int) -> Matrix:
     """Return directions of balls whose cosines with each other are less than `max_cosine`.
 
-    Unless there are `max_leaders` of them, each ball has at least that cosine with one of them.
+    At most `max_leaders` are returned. If there are fewer, each ball has at least that cosine with
+    one of the directions.
     """
     leaders = np.empty((max_leaders, batch.centres.shape[1]), np.float32)
     count = 0
@@ -245,7 +250,7 @@ def _average_directions(batch: BallBatch, labels: Rows, directions: Matrix) -> M
 def _measure_reach(
     batch: BallBatch, directions: Matrix, labels: Rows, events: BallBatch, edges: Floats
 ) -> Floats:
-    """Return for each ball the share of events that cannot be excluded by its direction."""
+    """Return for each ball the share of events that the direction of its cluster cannot exclude."""
     cosines = events.centres @ directions.T / events.norms[:, None]
     event_angles = np.arccos(np.clip(cosines, -1, 1)).astype(np.float32)
     bins = find_norm_bins(events.norms, edges)
@@ -265,7 +270,10 @@ def _measure_reach(
 
 
 def _drop_unprofitable(directions: Matrix, labels: Rows, savings: Floats) -> tuple[Matrix, Rows]:
-    """Remove balls that save nothing, then clusters that save less than their direction costs."""
+    """Return the directions and labels of the clusters that save more than they cost.
+
+    Balls that save nothing leave their cluster first.
+    """
     labels = np.where(savings > 0, labels, UNCLUSTERED)
     is_clustered = labels != UNCLUSTERED
     cluster_savings = np.bincount(labels[is_clustered], savings[is_clustered], len(directions))

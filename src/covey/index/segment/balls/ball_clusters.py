@@ -68,13 +68,13 @@ class BallClusters:
     """Balls of one vector attribute, stored in an order in which similar balls are neighbours.
 
     Row i of the arrays is the ball `order[i]` of the input. First come the clusters (cluster k from
-    `starts[k]` to `starts[k + 1]`), then balls that are compared with every event, then balls whose
-    centres are not plain (NaN, infinite, or of a norm whose square is inexact in float32).
+    `starts[k]` to `starts[k + 1]` - 1), then balls that are compared with every event, then balls
+    whose centres are not plain (`is_plain`: NaN, infinite, or with an extreme norm).
 
     Cost: 49 bytes per ball in addition to its centre, and 4 · length bytes per cluster; sketches
     take at most half of the memory of the centres of balls without a cluster. A vector that is not
-    plain is compared with each ball, which takes milliseconds. Do not use it for less than a few
-    hundred balls: compare all of them.
+    plain is compared with each ball, which takes milliseconds. Do not use it for fewer than a few
+    hundred balls: compare each vector with all of them.
 
     >>> near = BallClusters.build(
     ...     np.uint8([Metric.L2] * 2), np.float32([[0, 1], [1, 0]]), np.int64([0, 0]),
@@ -161,7 +161,8 @@ class BallClusters:
     def propose(self, vectors: Matrix) -> RowPairs:
         """Return candidate pairs of a vector row and a ball: every true pair, and few others.
 
-        A vector and a centre that are both not finite are a pair, as they may be the same point.
+        If neither a vector nor a centre is finite, they are a pair, because they may be the same
+        point.
         """
         events, ball_rows = self._propose_pairs(np.ascontiguousarray(vectors))
         return events, self.order[ball_rows]
@@ -231,7 +232,10 @@ class BallClusters:
                 )
 
     def _find_reached_clusters(self, query: _VectorQuery, rows: slice) -> Any:
-        """Return pairs of an event and a reached cluster, and the component along its direction."""
+        """Return pairs of an event and a cluster that it reaches, in two arrays.
+
+        A third array has the component of the event along the direction of the cluster.
+        """
         along = query.vectors[rows] @ self.directions.T
         marks = mark_reached(along, query.norms[rows], query.bins[rows], self.limits)
         events, clusters = _find_marked(marks)
@@ -262,7 +266,7 @@ class BallClusters:
     def _compare_products(
         self, query: _VectorQuery, rows: slice, first: int, stop: int
     ) -> Iterator[RowPairs]:
-        """Yield candidate pairs by the products of some events with a range of balls."""
+        """Yield the candidate pairs of some events and a range of balls, found by products."""
         for low in range(first, stop, _BALLS_PER_BLOCK):
             balls = slice(low, min(low + _BALLS_PER_BLOCK, stop))
             products = query.vectors[rows] @ self.centres[balls].T
@@ -275,7 +279,11 @@ class BallClusters:
     def _compare_sketches(
         self, query: _VectorQuery, rows: slice, first: int, stop: int
     ) -> Iterator[RowPairs]:
-        """Yield candidate pairs by products of sketches, then by products of remaining pairs."""
+        """Yield the candidate pairs of some events and a range of balls without a cluster.
+
+        If products of sketches exclude most pairs, the other pairs are confirmed one by one;
+        otherwise all pairs are compared by full products.
+        """
         query_sketches = compute_sketches(query.vectors[rows], query.exact_norms[rows], self.basis)
         ones = np.ones(_BALLS_PER_BLOCK, np.float32)
         for low in range(first, stop, _BALLS_PER_BLOCK):
@@ -328,7 +336,10 @@ class BallClusters:
 
 @dataclass(frozen=True, slots=True)
 class _VectorQuery:
-    """Plain vectors with their norms, half squares of norms, and bins of norms."""
+    """Plain vectors with their norms (exact and as float32), and bins of norms.
+
+    `halves` are half of the squares of the norms.
+    """
 
     vectors: Matrix
     exact_norms: Floats

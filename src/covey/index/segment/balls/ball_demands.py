@@ -57,7 +57,10 @@ def compute_norms(vectors: Matrix) -> Floats:
 
 
 def is_plain(norms: Floats) -> NDArray[np.bool_]:
-    """Return whether the demands allow for the errors of float32 arithmetic at these norms."""
+    """Return for each norm whether demands allow for all errors of float32 arithmetic at it.
+
+    That is true for 0, and for norms from 1 / `MAX_NORM` to `MAX_NORM`.
+    """
     plain: NDArray[np.bool_] = (norms == 0) | ((1 / MAX_NORM <= norms) & (norms <= MAX_NORM))
     return plain
 
@@ -73,10 +76,11 @@ def bound_product_error(length: int) -> float:
 def compute_demands(
     metrics: NDArray[np.uint8], norms: Floats, lower: Keys, upper: Keys, length: int
 ) -> Matrix:
-    """Return the demands of balls: 4 rows, one column per ball; for a shell its outer side.
+    """Return the demands of balls: 4 rows, one column per ball.
 
-    `lower` and `upper` are the keys of the scores that a ball admits, and `length` is the number of
-    dimensions.
+    `norms` are those of the centres, `lower` and `upper` are the keys of the scores that a ball
+    admits, and `length` is the number of dimensions. The demand of a shell is that of its outer
+    side.
     """
     ends = (decode_floats(keys, FLOAT).astype(np.float64) for keys in (lower, upper))
     # In the order of keys NaN is above all numbers, so that as an end it is infinite.
@@ -89,7 +93,10 @@ def compute_demands(
 
 
 def _distance_demands(norms: Floats, low: Floats, high: Floats, length: int) -> Floats:
-    """Return demands of l2 balls: `2 x·c ≥ |x|² + |c|² - r²`, and the opposite if unbounded."""
+    """Return demands of l2 balls: `2 x·c ≥ |x|² + |c|² - r²` with the outer radius r.
+
+    Without an outer radius, the demand is the opposite inequality with the inner radius.
+    """
     is_bounded, error = high < np.inf, relative_error_bound(length)
     outer = (np.maximum(high, 0) + _TINY) / (1 - error)
     inner = np.maximum(low - _TINY, 0) / (1 + error)
@@ -103,7 +110,11 @@ def _distance_demands(norms: Floats, low: Floats, high: Floats, length: int) -> 
 
 
 def _cosine_demands(norms: Floats, low: Floats, high: Floats, length: int) -> Floats:
-    """Return demands of cosine balls: `x·c ≥ t |x| |c|`, or `-x·c ≥ -t |x| |c|` if tighter."""
+    """Return demands of cosine balls: `x·c ≥ t |x| |c|`, where t is the smallest cosine.
+
+    If the largest cosine t is farther from 1 than the smallest is from -1, the demand is
+    `-x·c ≥ -t |x| |c|` instead.
+    """
     is_lower = low >= -high
     error = 4 * relative_error_bound(length) + bound_product_error(length) + _SLACK
     min_cosine = np.where(is_lower, low, -high) - error
@@ -112,7 +123,7 @@ def _cosine_demands(norms: Floats, low: Floats, high: Floats, length: int) -> Fl
 
 
 def choose_norm_edges(norms: Floats) -> Floats:
-    """Return the edges of the bins of event norms, which are narrow at the norms of centres."""
+    """Return the edges of at most 16 bins of event norms, which cover most norms of centres."""
     positive_norms = norms[norms > 0]
     if not len(positive_norms):
         return np.ones(1)
@@ -127,7 +138,7 @@ def choose_norm_edges(norms: Floats) -> Floats:
 
 
 def find_norm_bins(norms: Floats, edges: Floats) -> Keys:
-    """Return the bin number of each norm."""
+    """Return the bin number of each norm; bin 0 is below the first edge."""
     return np.searchsorted(edges, norms, side="right")
 
 
@@ -142,7 +153,7 @@ def compute_reach_angles(demands: Matrix, norms: Floats, edges: Floats) -> Matri
     with np.errstate(divide="ignore", invalid="ignore"):
         lowest = np.sqrt(
             np.maximum(2 * constant / square, 0)
-        )  # norm at which the required cosine is lowest
+        )  # the norm at which the required cosine is lowest
 
         def needed(norm: Floats | float) -> Floats:
             return np.asarray((square * norm / 2 + linear + constant / norm) / norms)
@@ -160,7 +171,8 @@ def compute_reach_angles(demands: Matrix, norms: Floats, edges: Floats) -> Matri
 def compute_orthogonal_part(along: Floats | Matrix, norms: Floats, error: float) -> Matrix:
     """Return the length of the component of vectors that is orthogonal to a direction.
 
-    `along` is the component along the direction, with a relative error of up to `error`.
+    `along` is the component along the direction, with a relative error of up to `error`. The result
+    is not below the exact length.
     """
     squares = np.maximum(norms**2 - along.astype(np.float64) ** 2, 0) + 3 * error * norms**2
     return np.sqrt(squares).astype(np.float32)

@@ -28,11 +28,11 @@ __all__ = ["BallIndex", "is_single_ball"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-_SLACK = 1e-4  # relative, far more than the errors of float32
+_SLACK = 1e-4  # relative error allowed for in distances, far more than that of float32
 
 
 def is_single_ball(batch: Balls) -> Bools:
-    """Return which constraints are one ball that is not a point, and admit no null."""
+    """Return for each constraint whether it is one ball that is not a point, without null."""
     has_one = batch.balls.lengths == 1
     is_point = np.zeros(len(batch), np.bool_)
     is_point[has_one] = batch.points[batch.balls.offsets[:-1][has_one]]
@@ -44,8 +44,8 @@ def is_single_ball(batch: Balls) -> Bools:
 class BallIndex:
     """Index of regions at consecutive ordinals from `first_ordinal` on.
 
-    Ball i of `clusters` is that of the region at ordinal `first_ordinal + i`. `name` is the vector
-    attribute.
+    Ball i of `clusters` is the ball of the region at ordinal `first_ordinal + i`. `name` is the
+    vector attribute.
     """
 
     name: str
@@ -84,8 +84,9 @@ class BallIndex:
     def propose_covering(self, regions: Regions) -> tuple[Ints, Ints]:
         """Return pairs of a query row and the ordinal of a ball that may cover the region.
 
-        A ball that covers a region contains all its vectors, and so the centre of its first ball if
-        that is in the region. For other regions, all balls are proposed.
+        A ball that covers a region contains each of its vectors. If the centre of the first ball of
+        the region is in the region, the balls that contain this centre are proposed; otherwise all
+        balls. Regions that admit null have no pairs.
         """
         if self.name not in regions.constraints:
             return np.empty(0, np.int64), np.empty(0, np.int64)

@@ -1,8 +1,8 @@
 """The order of stored boxes: similar boxes are neighbours, so that whole leaves can be skipped.
 
-Boxes are divided in two repeatedly. Each division is by the lower or upper end of one attribute,
-and is the one with the least work: the number of boxes on each side times the chance that an event
-reaches that side. If most ends are free, boxes are first grouped by their most selective attribute.
+Boxes are divided in two repeatedly, by the lower or upper end on one attribute. The division with
+the least work is chosen: the number of boxes on each side times the chance that an event reaches
+that side. If most ends are free, boxes are first grouped by their most selective attribute.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def order_boxes(
 ) -> tuple[NDArray[np.int32], Ints]:
     """Return the order of boxes, and the start of each leaf, followed by the end of the last one.
 
-    A leaf has at most `max_leaf_size` boxes, all of the same group.
+    A leaf has at most `max_leaf_size` boxes, all of the same group; `groups` has the group of each
+    box.
 
     Cost: boxes × log(leaves), and for each division all attributes of a sample of boxes.
     """

@@ -103,7 +103,10 @@ def _select_kind(regions: Regions, kind: type) -> dict[str, Any]:
 def _encode_boxes(
     count: int, columns: Sequence[EncodedColumn], integers: Sequence[Integers], has_tokens: bool
 ) -> tuple[Codes, list[Ints]]:
-    """Return regions as boxes of codes, and for each column the rows of inexact constraints."""
+    """Return regions as boxes of codes, and for each column which constraints are inexact.
+
+    Inexact constraints are given by their rows in the batch of the column.
+    """
     width = padded_width(len(columns) + has_tokens)
     codes = np.zeros((count, 2 * width), np.uint16)
     codes[:, width:] = LAST
@@ -115,7 +118,7 @@ def _encode_boxes(
 
 
 def _measure_free_share(codes: Codes, columns: int) -> float:
-    """Return the share of pairs of a region and an attribute that have no constraint."""
+    """Return the share of free intervals among all pairs of a region and an attribute."""
     lower, upper = np.split(codes, 2, axis=1)
     is_free = (lower[:, :columns] == 0) & (upper[:, :columns] == LAST)
     return float(is_free.mean()) if is_free.size else 1.0
@@ -128,8 +131,9 @@ def _assign_lead_tokens(
 ) -> Bools:  # fmt: skip
     """Write the codes of lead tokens, and return which regions have one.
 
-    The lead token of a region is its rarest required token. It is used if it is less likely than
-    `chance`, the chance of the most selective attribute, which is then replaced.
+    The lead token of a region is its rarest required token. A region gets one if an event has this
+    token with less than the `chance` that the event is within the region on its most selective
+    attribute. `chance` is then overwritten by that of the token.
     """
     width = codes.shape[1] // 2
     codes[:, column], codes[:, width + column] = NO_TOKEN, NO_TOKEN

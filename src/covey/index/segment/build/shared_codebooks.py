@@ -19,20 +19,21 @@ from covey.index.segment.query.encoded_query import EncodedQuery
 __all__ = ["MAX_CACHED_REGIONS", "SharedCodebooks"]
 
 MAX_CACHED_REGIONS = 1 << 14
-"""Largest number of regions of a cached query: larger ones seldom go to many segments."""
-_REDRAW_GROWTH = 8  # growth of a segment from which on columns are built again
+"""Largest number of regions of a cached query; larger queries are seldom made to many segments."""
+_REDRAW_GROWTH = 8  # growth of a segment at which columns are built again
 _MIN_CROWDED_ENDS, _CROWDED_SHARE = (
     32,
     1 / 256,
-)  # ends between two boundaries: number, and share of all ends
+)  # if more ends (number, and share of all) are between two boundaries, columns are built again
 
 
 @dataclass(slots=True)
 class SharedCodebooks:
     """Columns that several segments share, and the last query that was encoded with them.
 
-    New columns are built for a segment that is at least eight times as large as the one for which
-    they were built, and for one whose ends are too many between two boundaries.
+    New columns are built for a segment if it has other attributes, if it is at least eight times as
+    large as the segment for which the columns were built, or if too many of its ends lie between
+    two neighbouring boundaries.
     """
 
     columns: tuple[EncodedColumn, ...] = ()
@@ -42,7 +43,7 @@ class SharedCodebooks:
     def columns_for(
         self, region_count: int, scalars: Mapping[str, Scalars]
     ) -> tuple[EncodedColumn, ...]:
-        """Return columns for a segment: the present ones if they suit it, or new ones."""
+        """Return columns for a segment: the present columns if they suit it, or new ones."""
         columns_by_name = {column.name: column for column in self.columns}
         if (
             region_count < _REDRAW_GROWTH * self._region_count
@@ -69,7 +70,10 @@ class SharedCodebooks:
 
 
 def _suits_constraints(column: EncodedColumn, batch: Scalars) -> bool:
-    """Return whether few ends of the constraints lie between any two boundaries of a column."""
+    """Return whether few ends of constraints lie between any two boundaries of a column.
+
+    For texts and long decimals return False, because a column has ranks of its own values only.
+    """
     if column.ranks is not None or column.domain != batch.domain:
         return False
     low, high, _ = column.codebook.encode_intervals(batch)

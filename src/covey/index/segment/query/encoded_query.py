@@ -36,7 +36,8 @@ def padded_width(attributes: int) -> int:
 class EncodedQuery:
     """Batch of queries as rows of codes.
 
-    A query with tokens has one row without a token and one for each token.
+    Each query has one row without a token, and one more row for each of its tokens that leads to
+    stored regions.
 
     Args:
         low: codes of the lower corner of each row.
@@ -44,7 +45,8 @@ class EncodedQuery:
         low_keys: integers of the lower corner of each query row.
         high_keys: integers of the upper corner of each query row.
         query_rows: the query row of each row.
-        integers: for events, by attribute: integer keys of columns, and lists of token numbers.
+        integers: by attribute, the integer keys of events (scalars) or their lists of token numbers
+            (tags); empty for regions.
     """
 
     low: Codes

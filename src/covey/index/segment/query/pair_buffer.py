@@ -47,11 +47,11 @@ def collect_pairs(
     """Return all pairs that a kernel finds, valid until the next call in the same thread.
 
     The kernel is called with `arguments`, its state, the two arrays of the buffer and
-    `more_arguments`, and returns the number of pairs that it wrote. If the buffer is full, it is
-    called again, until its state says that all `node_count` nodes have been searched.
+    `more_arguments`, and returns the number of pairs that it wrote. When the buffer is full, the
+    kernel is called again, until its state says that all `node_count` nodes have been searched.
 
     Raises:
-        ResultTooLargeError: if more than `max_pairs` pairs are found; the search ends then.
+        ResultTooLargeError: if more than `max_pairs` pairs are found. The search then stops.
     """
     state = np.zeros(2, np.uint64)
     portions: list[Pair] = []

@@ -1,7 +1,7 @@
 """Residual constraints: lists, null beside an interval, tags and balls.
 
-A box of codes cannot express them, so they are verified on candidates. For each attribute they are
-stored with the ordinals of the boxes that have one.
+A box of codes cannot express them, so they are verified on candidates. For each attribute, they are
+stored with the ordinals of their regions.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Encoder = EncodedColumn | TokenVocabulary | None
 class ResidualConstraints:
     """Residual constraints on one attribute.
 
-    The rows of `constraints` are ordinals. Its values are integers of `encoder`; without an encoder
-    they are balls.
+    The rows of `constraints` are ordinals. Its batch has keys or tokens as integers of `encoder`;
+    it has balls if `encoder` is None.
     """
 
     name: str
@@ -62,7 +62,7 @@ class ResidualConstraints:
         return is_admitted
 
     def restore_constraints(self, ordinals: Ints) -> Constraints:
-        """Return the constraints on keys or tokens at some ordinals.
+        """Return the constraints at these ordinals, on keys, tokens or vectors.
 
         Rows of the result are positions in `ordinals`.
         """

@@ -1,4 +1,4 @@
-"""`covey simulate`: a run comes back by its seed, and says what was lost."""
+"""`covey research simulate`: a run is repeated by its seed, and reports lost events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from covey.cli import app
 
 
 def run(*words: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["simulate", *words])
+    done = CliRunner().invoke(app, ["research", "simulate", *words, "--quiet"])
     return done.exit_code, done.stdout, done.stderr
 
 
@@ -52,3 +52,17 @@ def test_what_cannot_be_is_said(words: list[str], text: str) -> None:
     code, _, said = run(*words)
     assert code == 2
     assert text in said
+
+
+def test_simulate_is_a_command_of_research_only() -> None:
+    done = CliRunner().invoke(app, ["simulate", "brokers"])
+    assert done.exit_code == 2
+    assert "No such command 'simulate'" in done.stderr
+
+
+def test_a_wrong_run_names_how_to_repeat_it() -> None:
+    done = CliRunner().invoke(
+        app, ["research", "simulate", "can-smart", "--printed", "--runs", "5"]
+    )
+    wrong = done.stdout.splitlines()[1].split()[0]
+    assert done.stderr == f"next: repeat a wrong run alone: --seed {wrong}\n"

@@ -1,4 +1,8 @@
-"""`covey simulate`: random runs of a network, each of which its seed brings back."""
+"""`covey research`: experiments with the algorithms of the papers.
+
+`covey research simulate` runs random networks of brokers, or CANs, and compares the deliveries with
+brute force. A run is repeated exactly by its seed.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,19 @@ from rich.progress import track
 from rich.table import Table
 
 from covey.cli.console_format import make_console
-from covey.cli.errors import exit_on_error
+from covey.cli.errors import EXIT_FINDINGS, exit_on_error
+from covey.cli.next_step import add_quiet_option, print_next_step
 from covey.errors import InvalidArgumentError
 
-__all__ = ["simulate"]
+__all__ = ["research_app"]
+
+research_app = typer.Typer(
+    no_args_is_help=True, help="Run experiments with the algorithms of the papers."
+)
 
 
 class NetworkKind(StrEnum):
-    """What is simulated."""
+    """Kind of network to simulate."""
 
     BROKERS = "brokers"
     CAN_PURE = "can-pure"
@@ -25,25 +34,41 @@ class NetworkKind(StrEnum):
 
 
 def simulate(
-    network: Annotated[NetworkKind, typer.Argument(help="What is simulated.")],
-    seed: Annotated[int, typer.Option(min=0, help="The first run's seed.")] = 0,
-    runs: Annotated[int, typer.Option(min=1, help="How many, with seeds one after another.")] = 1,
+    network: Annotated[
+        NetworkKind,
+        typer.Argument(
+            help="Network to simulate: a tree of brokers, or a CAN that replicates subscriptions "
+            "in all zones (pure) or by covering (smart)."
+        ),
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs, with consecutive seeds.")] = 1,
     faults: Annotated[
-        bool, typer.Option("--faults", help="Packets are lost and repeated, nodes crash.")
+        bool,
+        typer.Option("--faults", help="Lose and repeat packets, and crash nodes."),
     ] = False,
     printed: Annotated[
-        bool, typer.Option("--printed", help="By the papers' printed rules, which lose events.")
+        bool,
+        typer.Option(
+            "--printed", help="Follow the rules as the papers print them, which lose events."
+        ),
     ] = False,
     strategy: Annotated[
-        str, typer.Option(help="Of brokers: exact, projection, hybrid or hilbert.")
+        str,
+        typer.Option(help="Covering strategy of brokers: exact, projection, hybrid or hilbert."),
     ] = "exact",
     announcing: Annotated[
-        bool, typer.Option("--announcing", help="Of brokers: publishers say first what comes.")
+        bool,
+        typer.Option(
+            "--announcing", help="Publishers of a broker network announce their events first."
+        ),
     ] = False,
 ) -> None:
-    """Run networks of brokers or a CAN at random, and compare with brute force.
+    """Simulate random networks, and compare their deliveries with brute force.
 
     Exit code 1 if an event was lost or invented.
+
+    Example: covey research simulate brokers --runs 20 --faults
     """
     with exit_on_error():
         options: dict[str, Any] = {"with_faults": faults, "uses_paper_rules": printed}
@@ -58,8 +83,14 @@ def simulate(
         )  # fmt: skip
         outcomes = {number: _make_trial(network, number, options).run() for number in seeds}
     make_console().print(_make_outcomes_table(outcomes))
-    if any(not outcome.is_correct for outcome in outcomes.values()):
-        raise typer.Exit(1)
+    wrong = [number for number, outcome in outcomes.items() if not outcome.is_correct]
+    if wrong:
+        print_next_step(f"repeat a wrong run alone: --seed {wrong[0]}")
+        raise typer.Exit(EXIT_FINDINGS)
+    print_next_step(f"run other seeds: --seed {seed + runs} --runs {10 * runs}")
+
+
+research_app.command()(add_quiet_option(simulate))
 
 
 def _make_trial(network: NetworkKind, seed: int, options: dict[str, Any]) -> Any:
@@ -71,7 +102,7 @@ def _make_trial(network: NetworkKind, seed: int, options: dict[str, Any]) -> Any
 
 
 def _make_outcomes_table(outcomes: dict[int, Any]) -> Table:
-    """The runs that went wrong, and the sum of all."""
+    """Return a table of the wrong runs, and of the sums over all runs."""
     table = Table(box=None, pad_edge=False)
     names = ("lost", "invented", "repeated", "notifications", "messages")
     for name in ("seed", *names):

@@ -1,0 +1,170 @@
+"""Explanation of a predicate on one event of a table, without Spark unless it is needed.
+
+Spark is needed for derived attributes (`lower(title)`), for types that it alone knows, and for
+times: their meaning depends on the time zone of its session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType, StringType
+
+from covey.cli.explain.table_rows import (
+    EventKey,
+    EventRow,
+    missing_event_error,
+    missing_subscription_error,
+)
+from covey.cli.io.sources import TableSource, cast_vectors_to_float, check_columns
+from covey.cli.session import SessionLauncher
+from covey.errors import InvalidArgumentError, PredicateError
+from covey.language import Explanation, Parser, explain, parse, render
+from covey.space import Space
+from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, Type
+from covey.sql_names import quote_identifier
+
+__all__ = ["explain_with_spark", "explain_without_spark", "render_subscription"]
+
+_PLAIN_TYPES = (
+    STRING,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    *map(Type, ("tinyint", "smallint", "int", "bigint")),
+)
+
+
+def explain_without_spark(
+    predicate: str, event: EventRow, vector_lengths: Mapping[str, int], space: Space | None = None
+) -> Explanation | None:
+    """Return the explanation, or None if Spark is needed for it.
+
+    Args:
+        predicate: the predicate, as the user wrote it.
+        event: the event, and the schema of its table.
+        vector_lengths: length of each vector column.
+        space: the space of a model, if the predicate is one of a model.
+    """
+    plain = space or Space.from_arrow(event.schema, vectors=vector_lengths)
+    parser = Parser(plain)
+    parsed = parser.parse([predicate])
+    if parsed.rejected:
+        if _depends_on_spark(parsed.rejected[0]):
+            return None
+        raise parsed.rejected[0]
+    if parsed.missing_types:
+        return None
+    for name in parsed.regions.constraints:
+        attribute = parsed.space[name]
+        is_plain = attribute.type in _PLAIN_TYPES or attribute.type.is_vector
+        if attribute.is_derived or not (is_plain or attribute.type.element == STRING):
+            return None
+        if not event.has_types and _may_be_time(event.values.get(name)):
+            return None
+    known = {column.name for column in plain.columns}
+    values = {name: value for name, value in event.values.items() if name in known}
+    return explain(plain, predicate, values)
+
+
+def explain_with_spark(
+    predicate: str,
+    events: TableSource,
+    key: EventKey,
+    vector_lengths: dict[str, int],
+    launcher: SessionLauncher,
+) -> Explanation:
+    """Return the explanation, with the event and its derived attributes as Spark computes them."""
+    from covey.spark.fitting import SparkExpressionTypes
+    from covey.spark.schemas import build_space
+    from covey.spark.session_settings import read_session_settings
+
+    with launcher.launch() as spark:
+        frame = cast_vectors_to_float(events.read(spark), vector_lengths)
+        space = build_space(frame.schema, read_session_settings(spark), vector_lengths)
+        types = SparkExpressionTypes(spark, frame.schema, (), space.max_derived)
+        parsed = parse(space, [predicate], types=types)
+        derived = parsed.space.derived
+        rows = frame
+        if key.column is not None:
+            check_columns(frame, [key.column], "events")
+            column = F.col(quote_identifier(key.column)).cast("string")
+            rows = frame.where(column == key.value)
+        columns = [F.col(quote_identifier(name)) for name in frame.columns]
+        computed = [F.expr(one.sql).alias(f"covey_{i}") for i, one in enumerate(derived)]
+        found: list[Row] = rows.limit(key.row + 1).select(*columns, *computed).tail(1)
+        if not found or (key.column is None and rows.limit(key.row + 1).count() <= key.row):
+            raise missing_event_error(events, key)
+        fields = found[0].asDict()
+        values = {name: fields[name] for name in frame.columns}
+        values |= {one.name: fields[f"covey_{i}"] for i, one in enumerate(derived)}
+        return explain(
+            replace(space, derived=derived), predicate,
+            {name: _to_utc(value) for name, value in values.items()},
+        )  # fmt: skip
+
+
+def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Space]:
+    """Return the predicate of a subscription of a saved model, and the space of the model.
+
+    A model keeps regions, not texts: the predicate means the same as the one that was fitted.
+    """
+    from covey.spark.model_io import read_model_state
+    from covey.spark.validity import VALIDITY, without_validity
+    from covey.store import Store
+
+    state = read_model_state(model_path)
+    wanted: str | int = subscription_id
+    if isinstance(state.id_type, IntegralType):
+        try:
+            wanted = int(subscription_id)
+        except ValueError:
+            raise missing_subscription_error(model_path, subscription_id) from None
+    elif not isinstance(state.id_type, StringType):
+        raise InvalidArgumentError(
+            f"ids of the model are {state.id_type.simpleString()}: explain needs numbers or texts; "
+            "explain the table of subscriptions instead"
+        )
+    snapshot = Store.open(state.location).snapshot(state.version)
+    (row,) = snapshot.find_rows([wanted]).tolist()
+    if row < 0:
+        raise missing_subscription_error(model_path, subscription_id)
+    regions, _ = snapshot.take_regions(np.array([row]))
+    others = {name: c for name, c in regions.constraints.items() if name != VALIDITY}
+    space = regions.space
+    if VALIDITY in space:
+        space = without_validity(space)
+    plain = replace(regions, constraints=others, space=space)
+    texts = [render(plain, number) for number in range(len(plain))]
+    if not texts:
+        raise InvalidArgumentError(
+            f"subscription {subscription_id} of {model_path} can never match: its conditions "
+            "exclude each other"
+        )
+    return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts), space
+
+
+def _depends_on_spark(error: PredicateError) -> bool:
+    """Return whether a predicate is refused only because there is no Spark."""
+    return "without Spark" in str(error)
+
+
+def _may_be_time(value: object) -> bool:
+    """Return whether Spark may read a text of CSV or JSON as a time or a date.
+
+    >>> _may_be_time("2024-05-01T12:00"), _may_be_time("5 rooms")
+    (True, False)
+    """
+    return isinstance(value, str) and re.match(r"\s*[+-]?\d+[-:]", value) is not None
+
+
+def _to_utc(value: Any) -> Any:
+    """Return a value; a time of Spark, which is in the zone of this machine, gets that zone."""
+    return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -1,0 +1,162 @@
+"""One row of a table in files, read by Arrow: an event by its number or key, a subscription by id.
+
+Numbers, texts and booleans have the same types as in Spark; other columns of CSV and JSON may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.dataset
+
+from covey.cli.io.formats import FileFormat, is_local_path
+from covey.cli.io.sources import TableSource
+from covey.errors import InvalidArgumentError
+
+__all__ = ["EventKey", "EventRow", "can_read_with_arrow", "find_subscription", "read_event"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventKey:
+    """Which event is meant: the first with a value in a column, or the one with a row number."""
+
+    row: int = 0
+    column: str | None = None
+    value: str = ""
+
+    @classmethod
+    def from_options(cls, row: int | None, key: str | None) -> EventKey:
+        """Return the key that the options name.
+
+        >>> EventKey.from_options(None, "tick=5")
+        EventKey(row=0, column='tick', value='5')
+        """
+        if key is None:
+            return cls(row or 0)
+        if row is not None:
+            raise InvalidArgumentError("--row and --key both name an event: give one of them")
+        column, equals, value = key.partition("=")
+        if not column or not equals:
+            raise InvalidArgumentError(f"--key {key}: write COLUMN=VALUE, for example tick=5")
+        return cls(0, column, value)
+
+    def __str__(self) -> str:
+        return f"row {self.row}" if self.column is None else f"{self.column} = {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event as a mapping, and the schema of its table.
+
+    `has_types` is false if the types were inferred from texts, as those of CSV and JSON are.
+    """
+
+    schema: pa.Schema
+    values: Mapping[str, Any]
+    has_types: bool = True
+
+
+def can_read_with_arrow(source: TableSource) -> bool:
+    """Return whether Arrow reads the table as Spark does, except for times in CSV and JSON."""
+    return (
+        is_local_path(source.path) and source.format is not FileFormat.DELTA and not source.schema
+    )
+
+
+def read_event(source: TableSource, key: EventKey) -> EventRow:
+    """Return one event.
+
+    Raises:
+        InvalidArgumentError: there is no such event, or the table cannot be read.
+    """
+    try:
+        table = _open_dataset(source)
+        if key.column is None:
+            rows = table.head(key.row + 1).slice(key.row)
+        else:
+            if key.column not in table.schema.names:
+                raise _missing_column_error(source, key.column, table.schema)
+            is_same = pc.field(key.column).cast(pa.string()) == key.value
+            rows = table.head(1, filter=is_same)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable_error(source, error) from None
+    if not rows.num_rows:
+        raise missing_event_error(source, key)
+    return EventRow(rows.schema, rows.to_pylist()[0], source.format is FileFormat.PARQUET)
+
+
+def find_subscription(
+    source: TableSource, id_column: str, predicate_column: str, subscription_id: str
+) -> str:
+    """Return the predicate of a subscription, as the user wrote it.
+
+    Raises:
+        InvalidArgumentError: there is no such subscription, or the table cannot be read.
+    """
+    try:
+        table = _open_dataset(source)
+        for name in (id_column, predicate_column):
+            if name not in table.schema.names:
+                raise _missing_column_error(source, name, table.schema)
+        is_same = pc.field(id_column).cast(pa.string()) == subscription_id
+        rows = table.head(1, columns=[predicate_column], filter=is_same).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable_error(source, error) from None
+    if not rows:
+        raise missing_subscription_error(source.path, subscription_id)
+    if rows[0][predicate_column] is None:
+        raise InvalidArgumentError(
+            f"subscription {subscription_id} of {source.path} has no predicate"
+        )
+    return str(rows[0][predicate_column])
+
+
+def missing_event_error(source: TableSource, key: EventKey) -> InvalidArgumentError:
+    """Return the error for an event that is not in its table."""
+    return InvalidArgumentError(
+        f"{source.path} has no event with {key}: name another with --row or --key"
+    )
+
+
+def missing_subscription_error(path: str, subscription_id: str) -> InvalidArgumentError:
+    """Return the error for a subscription that is not in its table or model."""
+    return InvalidArgumentError(
+        f"{path} has no subscription {subscription_id}: name another with --subscription, or the "
+        "column of ids with --id"
+    )
+
+
+def _open_dataset(source: TableSource) -> pa.dataset.Dataset:
+    texts = dict.fromkeys(source.text_columns, pa.string())
+    format_: Any = source.format.value
+    if source.format is FileFormat.CSV:
+        format_ = pa.dataset.CsvFileFormat(
+            parse_options=pa.csv.ParseOptions(newlines_in_values=bool(texts)),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=texts, null_values=[""], strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )  # fmt: skip
+    return pa.dataset.dataset(str(Path(source.path).absolute()), format=format_)
+
+
+def _missing_column_error(
+    source: TableSource, name: str, schema: pa.Schema
+) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"the {source.label} have no column {name!r}: they have {', '.join(schema.names[:12])}"
+    )
+
+
+def _unreadable_error(source: TableSource, error: Exception) -> InvalidArgumentError:
+    reason = str(error).splitlines()[0]
+    return InvalidArgumentError(
+        f"the {source.label} at {source.path} cannot be read as {source.format.value}: {reason}; "
+        f"name another format with --{source.label}-format"
+    )

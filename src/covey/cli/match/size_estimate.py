@@ -1,0 +1,79 @@
+"""Estimate of the number of matches, from a sample of events, before all are matched.
+
+A few broad subscriptions can make the result larger than the disk. The command asks for
+confirmation first, or refuses if there is no terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from covey.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from covey.spark import MatcherModel
+
+__all__ = ["MAX_UNCONFIRMED_MATCHES", "MatchEstimate", "confirm_size", "estimate_matches"]
+
+MAX_UNCONFIRMED_MATCHES = 20_000_000
+"""Number of matches above which the command asks for confirmation."""
+
+_SAMPLE_SIZE, _SAMPLE_SEED = 200, 0
+
+
+@dataclass(frozen=True, slots=True)
+class MatchEstimate:
+    """The number of events, and about how many matches they have; exact if `is_bound` is false.
+
+    `is_bound` is true if no sample was matched, since even a match of every event with every
+    subscription is a small result: `matches` is that bound.
+    """
+
+    events: int
+    matches: int
+    is_bound: bool
+
+
+def estimate_matches(
+    model: MatcherModel, events: DataFrame, event_count: int, lists_column: str
+) -> MatchEstimate:
+    """Match a sample of about 200 events, if the result can be large at all."""
+    bound = event_count * model.numSubscriptions
+    if bound <= MAX_UNCONFIRMED_MATCHES:
+        return MatchEstimate(event_count, bound, is_bound=True)
+    sample = events.sample(min(1.0, _SAMPLE_SIZE / event_count), _SAMPLE_SEED)
+    counts = model.transform(sample).agg(F.count(F.lit(1)), F.sum(F.size(lists_column)))
+    [(sample_events, matches)] = counts.collect()
+    per_event = (matches or 0) / max(1, sample_events)
+    return MatchEstimate(event_count, round(per_event * event_count), is_bound=False)
+
+
+def confirm_size(estimate: MatchEstimate) -> None:
+    """Ask whether a very large result is meant.
+
+    Raises:
+        InvalidArgumentError: the answer is no, or there is no terminal to ask on.
+    """
+    if estimate.is_bound or estimate.matches <= MAX_UNCONFIRMED_MATCHES:
+        return
+    per_event = estimate.matches / max(1, estimate.events)
+    size = (
+        f"about {estimate.matches:,} matches, {per_event:,.0f} for each of "
+        f"{estimate.events:,} events"
+    )
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidArgumentError(
+            f"the result would be very large ({size}): write all of them with --yes, at most N "
+            "rows with --limit N, or narrow the subscriptions that `covey doctor` calls too broad"
+        )
+    if not typer.confirm(f"The result is very large ({size}). Write it?", err=True):
+        raise InvalidArgumentError(
+            "nothing was written: write at most N rows with --limit N, or narrow the subscriptions "
+            "that `covey doctor` calls too broad"
+        )
