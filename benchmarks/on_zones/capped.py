@@ -30,7 +30,7 @@ from benchmarks.on_zones.sizes import SHRINK, Sizes
 from benchmarks.parts import asked_sizes
 from covey.errors import CoveyError
 from covey.spark import MatcherModel
-from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.workers import reraise_worker_errors
 
 __all__ = ["KEYS", "run"]
 

@@ -156,12 +156,15 @@ def extract_worker_error(traceback_text: str) -> CoveyError | None:
     name, message, excerpt, indent = matches[-1].group("name", "message", "excerpt", "indent")
     predicate_errors = {cls.__name__: cls for cls in (PredicateError, CompilerError)}
     if name in predicate_errors and excerpt is not None:
-        problem = re.sub(r"^line \d+, column \d+: ", "", message)
-        return predicate_errors[name](problem, excerpt, len(indent))
+        position = _POSITION.match(message)
+        row = int(position["row"]) if position and position["row"] else None
+        problem = message[position.end() :] if position else message
+        return predicate_errors[name](problem, excerpt, len(indent), "", row)
     classes = {cls.__name__: cls for cls in CoveyError.__subclasses__()}
     return classes.get(name, CoveyError)(message)
 
 
+_POSITION = re.compile(r"(?:predicate (?P<row>\d+) \(from 0\): )?line \d+, column \d+: ")
 _ERROR_IN_TRACEBACK = re.compile(
     r"^covey\.errors\.(?P<name>\w+): (?P<message>.+)$"
     r"(?:\n  (?P<excerpt>.*)\n  (?P<indent> *)\^$)?",

@@ -88,7 +88,7 @@ def test_a_load_that_runs_twice_commits_one_version(spark: SparkSession, tmp_pat
 
     from covey import Space, parse
     from covey.spark.fitting.subscription_loader import _commit_and_merge
-    from covey.spark.single_task import run_in_task
+    from covey.spark.workers import run_in_task
     from covey.store import Changes
 
     space = Space.from_types({"x": pa.int64()})

@@ -24,29 +24,31 @@ from covey.errors import CoveyError, InvalidArgumentError, PredicateError, Schem
 def test_errors_of_workers_keep_their_class(text: str, kind: type[Exception], said: str) -> None:
     from pyspark.errors import PySparkException
 
-    from covey.spark.worker_errors import reraise_worker_errors
+    from covey.spark.workers import reraise_worker_errors
 
     with pytest.raises(kind, match=said), reraise_worker_errors():
         raise PySparkException(text)
 
 
-def test_a_predicate_error_keeps_its_position() -> None:
+@pytest.mark.parametrize("row", [None, 3])
+def test_a_predicate_error_keeps_its_position(row: int | None) -> None:
     from pyspark.errors import PySparkException
 
-    from covey.spark.worker_errors import reraise_worker_errors
+    from covey.spark.workers import reraise_worker_errors
 
     error = PredicateError("no column 'prise'", "qty = 1 AND prise > 5", 12, "did you mean price?")
+    error = error.with_row(row) if row is not None else error
     with pytest.raises(PredicateError) as raised, reraise_worker_errors():
         raise PySparkException(
             f"Traceback …\ncovey.errors.PredicateError: {error}\n SQLSTATE: 38000"
         )
-    assert str(raised.value) == str(error)
+    assert (str(raised.value), raised.value.row) == (str(error), row)
 
 
 def test_other_errors_are_not_changed() -> None:
     from pyspark.errors import PySparkException
 
-    from covey.spark.worker_errors import reraise_worker_errors
+    from covey.spark.workers import reraise_worker_errors
 
     with pytest.raises(PySparkException, match="no space left"), reraise_worker_errors():
         raise PySparkException("no space left")

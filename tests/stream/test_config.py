@@ -183,7 +183,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         ("events", 'schema = "a ARRAY<INT"', "[events] schema: the brackets do not match"),
         ("events", 'id_column = "b"', "[events] id_column is 'b', but the schema has a"),
         ("notifications", 'include = ["b"]', "[notifications] include names 'b', but events have"),
-        ("spark", 'packages = "kafka"', "[spark] packages must be a list of strings"),
+        ("spark", 'packages = "kafka"', "[spark] packages must be a list of non-empty strings"),
         ("events", "id_column = 5", "[events] id_column must be a string, got 5"),
         (
             "events",

@@ -108,7 +108,7 @@ def test_unreadable_changes_become_dead_letters_and_match_nothing(running: Runni
     wrong = {
         stream.subscribe("spoilt", "zz > 1"): ("spoilt", "no column 'zz'"),
         stream.change(b"b", "no JSON"): ("b", "the value is not valid JSON"),
-        stream.change(b"c", {"predicat": "a > 1"}): ("c", "no key 'predicat' is known"),
+        stream.change(b"c", {"predicat": "a > 1"}): ("c", "unknown key 'predicat'"),
         stream.change(b"d", {"predicate": 5}): ("d", "the predicate must be a string, got int"),
         stream.change(b"e", {"predicate": "a > 1", "revision": "x"}): ("e", "revision is a whole"),
         stream.change(b"\xff", {"predicate": "a > 1"}): ("", "is not valid UTF-8"),

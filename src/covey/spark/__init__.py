@@ -27,10 +27,8 @@ In the order in which data passes through them:
     model_io          save and load a model
     covering          find redundant subscriptions and build filters
     planning          assign subscribers to brokers
-    single_task       run one function in one task
-    worker_errors     raise errors of workers on the driver
+    workers           choose the Python of workers, run one task, raise errors of workers
     query_log         mute PySpark's log of failed queries
-    worker_python     choose and check the Python that workers run
 """
 
 from typing import TYPE_CHECKING

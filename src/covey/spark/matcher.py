@@ -23,7 +23,7 @@ from covey.spark.schemas import build_space
 from covey.spark.session_settings import read_session_settings
 from covey.spark.store_location import create_store_location
 from covey.spark.validity import with_validity
-from covey.spark.worker_python import prepare_worker_python
+from covey.spark.workers import prepare_worker_python
 from covey.spark.zones.loader import ZoneLoader
 from covey.store import Store
 

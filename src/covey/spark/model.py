@@ -33,7 +33,7 @@ from covey.spark.schemas import check_event_columns, select_attribute, select_co
 from covey.spark.session_settings import check_session_settings, with_time_zones
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, select_attribute_or_time
-from covey.spark.worker_python import prepare_worker_python
+from covey.spark.workers import prepare_worker_python
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.spark.zones.rebalance import compute_zone_loads, rebalance_model
 from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask, forwarded_schema

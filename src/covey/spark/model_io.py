@@ -30,8 +30,8 @@ from covey._argument_checks import check_arguments
 from covey.errors import InvalidArgumentError, StoreError
 from covey.spark.model_state import ModelState
 from covey.spark.params import MatcherParams
-from covey.spark.single_task import run_in_task
 from covey.spark.store_location import to_spark_uri, to_store_location
+from covey.spark.workers import run_in_task
 from covey.store import Store, copy_version
 from covey.store.storage import StorageBackend, open_storage
 

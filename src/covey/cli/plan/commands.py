@@ -250,7 +250,7 @@ def _print_comparison(plans: dict[str, Plan], lower_bound: float | None) -> None
 
 def _make_comparison_table(plans: dict[str, Plan], lower_bound: float | None) -> Table:
     """Return bandwidth, delay and load of each plan, and how many limits it violates."""
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("plan")
     for name in _COMPARISON_COLUMNS:
         table.add_column(name, justify="right", min_width=max(map(len, name.split())))

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from covey._types import JsonValue
 from covey.spark.matching.worker_cache import freeze_gc
-from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.workers import reraise_worker_errors
 from covey.store import Cache
 from covey.store.storage import ContentStore, MappedArrays, encode_arrays, open_storage
 

@@ -35,10 +35,9 @@ from covey.spark.id_types import IdType
 from covey.spark.model_state import ModelState
 from covey.spark.params import MatcherParams
 from covey.spark.schemas import select_column, to_attribute_type
-from covey.spark.single_task import run_in_task
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, validity_range_columns
-from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.workers import reraise_worker_errors, run_in_task
 from covey.store import StagedSegment, Store
 from covey.store.manifest import space_from_json, space_to_json
 

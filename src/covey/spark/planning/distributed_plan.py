@@ -41,8 +41,7 @@ from covey.spark.planning.tasks import (
     VerifyTask,
     read_subscribers,
 )
-from covey.spark.worker_errors import reraise_worker_errors
-from covey.spark.worker_python import prepare_worker_python
+from covey.spark.workers import prepare_worker_python, reraise_worker_errors
 
 __all__ = ["DistributedPlan", "assign_subscribers"]
 

@@ -20,8 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from covey._types import JsonObject
 from covey.space import Space
-from covey.spark.single_task import run_in_task
-from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.workers import reraise_worker_errors, run_in_task
 from covey.store import StagedSegment, Store
 from covey.store.manifest import space_from_json, space_to_json
 from covey.store.segments import SubscriptionBatch

@@ -16,9 +16,8 @@ from pyspark.sql import SparkSession
 from covey.geometry import Regions
 from covey.space import Events
 from covey.spark.model_state import ModelState
-from covey.spark.single_task import run_in_task
 from covey.spark.validity import VALIDITY
-from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.workers import reraise_worker_errors, run_in_task
 from covey.spark.zones.builder import STAGED_SCHEMA, decode_staged, encode_staged
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.store import Snapshot, StagedSegment, Store

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from covey.spark.matching import open_snapshot
-from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.workers import reraise_worker_errors
 from covey.store import Snapshot
 from covey.stream.control.rebuild import read_control_messages
 from covey.stream.kafka_cluster import KafkaCluster

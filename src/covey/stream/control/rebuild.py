@@ -21,7 +21,7 @@ from covey.language.semantics import KnownTypes, Refusal
 from covey.space import Space
 from covey.spark.fitting import SparkExpressionTypes
 from covey.spark.session_settings import with_time_zones
-from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.workers import reraise_worker_errors
 from covey.store import IdKind, Manifest, Snapshot, StagedSegment, Store
 from covey.stream.control.change_translator import ChangeTranslator
 from covey.stream.control.messages import SubscriptionChange, UnreadableChangeHandler, parse_change

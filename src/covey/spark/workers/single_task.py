@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from covey._types import JsonObject
 from covey.spark.matching.worker_cache import freeze_gc
-from covey.spark.worker_errors import reraise_worker_errors
+from covey.spark.workers.worker_errors import reraise_worker_errors
 
 __all__ = ["run_in_task"]
 
