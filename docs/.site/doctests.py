@@ -18,7 +18,7 @@ class Doctests(griffe.Extension):
 
 
 def fenced(text: str) -> str:
-    """A docstring with a fence around each example: from `>>>` to the next empty line."""
+    """Return a docstring with a fence around each example, from `>>>` to the next empty line."""
     lines: list[str] = []
     inside = False
     for line in text.splitlines():

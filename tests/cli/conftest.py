@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def session(spark: SparkSession) -> SparkSession:
-    """The session that commands find, with settings that no other test has left."""
+    """Return the session that commands use, without settings of other tests."""
     from covey.testing.spark_oracle import configure_session
 
     if os.environ.get("COVEY_TEST_REMOTE"):
@@ -32,7 +32,10 @@ def session(spark: SparkSession) -> SparkSession:
 
 @pytest.fixture
 def covey(session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs a command in a folder with tables: `covey("match", "ticks.csv", …)`."""
+    """Return a function that runs a command in a folder with tables.
+
+    It takes the words of the command: `covey("match", "ticks.csv", …)`.
+    """
     from typer.testing import CliRunner
 
     from covey.cli import app
@@ -49,7 +52,7 @@ def covey(session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def ticks(covey: Callable[..., Result], session: SparkSession, tmp_path: Path) -> DataFrame:
-    """The events as Spark reads them."""
+    """Return the events as Spark reads them."""
     return session.read.parquet(f"file://{tmp_path}/ticks.parquet")
 
 

@@ -176,7 +176,7 @@ def test_the_id_column_of_events_is_in_nobodys_way(covey: Any, session: Any) -> 
 
 
 def _pairs(session: Any, path: Path) -> list[tuple[int, str]]:
-    """What was written, read by other means than the command's."""
+    """Return the rows that a command wrote, read without covey."""
     kind = path.suffix[1:]
     reader = session.read.format(kind).schema("n BIGINT, alert STRING")
     if kind == "csv":

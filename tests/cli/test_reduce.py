@@ -1,4 +1,4 @@
-"""`covey reduce`: all subscriptions are in what it writes, and what it says of them is true."""
+"""`covey reduce`: its output contains all subscriptions, with their true status."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(*words: str) -> Any:
 
 @pytest.fixture
 def boxes(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A folder with the tables of this file; gives the session."""
+    """Write the tables of this module to a folder, and return the session."""
     write_boxes(tmp_path)
     monkeypatch.chdir(tmp_path)
     return session

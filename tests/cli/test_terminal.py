@@ -92,7 +92,7 @@ def test_without_java_it_says_so(tmp_path: Path) -> None:
 
 
 def _all_of(terminal: int) -> str:
-    """What is written to a terminal until nobody has it open."""
+    """Return the text that is written to a terminal until it is closed."""
     parts = []
     while True:
         try:

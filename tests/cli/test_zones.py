@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of eight zones, one without any, and events of one corner."""
+    """Return a model of eight zones, one without zones, and events of one corner."""
     from covey.spark import Matcher
     from covey.testing.spark_oracle import configure_session
 

@@ -29,7 +29,7 @@ except CoveyError as error:
 
 @pytest.fixture
 def bare_python(tmp_path: Path) -> Path:
-    """A folder whose `python3` has none of the packages of the environment."""
+    """Return a `python3` that has none of the packages of the environment."""
     python = tmp_path / "bin" / "python3"
     python.parent.mkdir()
     python.write_text(f'#!/bin/sh\nexec {sys.base_prefix}/bin/python3 "$@"\n')

@@ -200,7 +200,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         (
             "subscriptions",
             "clock_skew_ms = -1",
-            "[subscriptions] clock_skew_ms must be at least 0, got -1",
+            "[subscriptions] clock_skew_ms must be from 0 to 86400000, got -1",
         ),
         (
             "subscriptions",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.types import IntegerType, StructType, TimestampNTZType, TimestampType
 
 from covey.errors import InvalidArgumentError
 from covey.store import Store
@@ -15,6 +17,7 @@ from covey.stream.explain import (
     DecisionExplanation,
     PredicateOutcome,
     _explain_regions,
+    _to_utc,
     parse_event_ref,
 )
 from tests.stream.simple import change, create, follow
@@ -154,3 +157,17 @@ def test_the_latest_possible_time_is_shown(store: Store) -> None:
     follow(store, change("x", 1000, "true", to_ms=253_402_300_799_999))
     said = str(decision(explain_x(store, 1500)))
     assert "to 9999-12-31T23:59:59.999+00:00 (in effect)" in said
+
+
+def test_only_timestamps_with_a_time_zone_are_converted_to_utc() -> None:
+    local = datetime(2024, 5, 1, 12)
+    schema = (
+        StructType()
+        .add("at", TimestampType())
+        .add("local", TimestampNTZType())
+        .add("n", IntegerType())
+    )
+    values = _to_utc({"at": local, "local": local, "n": 3}, schema)
+    assert values == {"at": local.astimezone(UTC), "local": local, "n": 3}
+    assert values["local"].tzinfo is None
+    assert values["at"].tzinfo is UTC

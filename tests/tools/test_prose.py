@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.prose import IDIOMS, find_idioms
+from tools.prose import IDIOMS, find_idioms, iter_files
 from tools.prose_sample import draw
 
 
@@ -35,6 +35,10 @@ def test_code_and_parts_of_words_are_skipped(tmp_path: Path, page: str) -> None:
 def test_there_are_at_least_40_idioms_with_replacements() -> None:
     assert len(IDIOMS) >= 40
     assert all(IDIOMS.values())
+
+
+def test_the_project_has_none_of_the_idioms() -> None:
+    assert [str(idiom) for path in iter_files() for idiom in find_idioms(path)] == []
 
 
 def test_the_sample_is_deterministic() -> None:

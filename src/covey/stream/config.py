@@ -329,11 +329,6 @@ def _check_values(config: StreamConfig) -> None:
             raise InvalidArgumentError(f'[notifications] sink = "{sink}" needs {setting}')
     if not config.events.topics:
         raise InvalidArgumentError("[events] topics is empty: name at least one topic")
-    if config.subscriptions.clock_skew_ms < 0:
-        raise InvalidArgumentError(
-            "[subscriptions] clock_skew_ms must be at least 0, "
-            f"got {config.subscriptions.clock_skew_ms}"
-        )
     for setting, number, minimum, maximum in (
         ("[events] max_events_per_batch", config.events.max_events_per_batch, 1, 1_000_000_000),
         ("[events] trigger_interval_ms", config.events.trigger_interval_ms, 0, 86_400_000),

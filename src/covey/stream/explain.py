@@ -6,7 +6,7 @@ changes have no effect.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType, TimestampType
 
 from covey._argument_checks import check_arguments, format_value, parse_whole_number
 from covey.errors import InvalidArgumentError, StreamError
@@ -184,15 +185,15 @@ def _load_event(
         F.expr(attribute.sql).alias(f"d{i}") for i, attribute in enumerate(snapshot.space.derived)
     ]
     event_columns = [F.col(quote_identifier(name)) for name in flat.columns]
-    rows = flat.select(*event_columns, *derived).collect()
+    selected = flat.select(*event_columns, *derived)
+    rows = selected.collect()
     if not rows:
         raise StreamError(f"Kafka has no committed event {event_ref}")
-    fields = rows[0].asDict()
+    fields = _to_utc(rows[0].asDict(), selected.schema)
     values = {name: fields[name] for name in decoder.schema.names}
     values |= {
         attribute.name: fields[f"d{i}"] for i, attribute in enumerate(snapshot.space.derived)
     }
-    values = {key: _to_utc(value) for key, value in values.items()}
     dead_letter, problem = fields["covey.letter"], None
     if dead_letter is not None:
         problem = decoder.dead_letter_formatter.find_reason(
@@ -227,12 +228,18 @@ def _explain_regions(
     return sorted(outcomes, key=lambda outcome: outcome.from_ms or 0)
 
 
-def _to_utc(value: Any) -> Any:
-    """Convert a timestamp that Spark collected to UTC; other values are returned unchanged.
+def _to_utc(fields: Mapping[str, Any], schema: StructType) -> dict[str, Any]:
+    """Return collected values with timestamps in UTC; other values are returned unchanged.
 
-    Spark returns timestamps without a time zone, in the local time of this machine.
+    Spark returns timestamps without a time zone, in the local time of this machine. Values of type
+    TIMESTAMP_NTZ have no time zone either, and stay as they are.
     """
-    return value.astimezone(UTC) if isinstance(value, datetime) else value
+    return {
+        name: value.astimezone(UTC)
+        if isinstance(value, datetime) and isinstance(schema[name].dataType, TimestampType)
+        else value
+        for name, value in fields.items()
+    }
 
 
 def _format_time(ms: int | None) -> str:

@@ -187,7 +187,7 @@ class Pipeline:
         )
 
     def _report_ready(self, subscriptions: LiveSubscriptions) -> None:
-        """Log once that events are matched from now on, and the first offsets of them."""
+        """Log once that the stream matches events, with the offsets from which it reads."""
         if not self._is_ready:
             self._is_ready = True
             count = subscriptions.store.snapshot().manifest.subscriptions

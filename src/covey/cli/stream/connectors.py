@@ -65,7 +65,8 @@ def list_jar_files(pattern: str) -> list[str]:
 def check_connector(config: SparkConfig) -> None:
     """Refuse a configuration with which Spark would start without its Kafka connector.
 
-    A session that runs already is asked; settings of Spark for jars are not checked.
+    If a session already runs, it is searched for the connector. Settings of Spark that name
+    jars are not checked.
 
     Raises:
         InvalidArgumentError: no package and no jar is the connector, or it is for another Spark.
