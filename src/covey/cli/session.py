@@ -165,7 +165,7 @@ def _check_delta(spark: SparkSession) -> None:
     """Refuse a session without Delta."""
     if not has_java_class(spark, _DELTA_CONF["spark.sql.extensions"]):
         raise InvalidArgumentError(
-            "Spark has no Delta here: name its two jars with --jars DELTA-SPARK.jar,"
+            "Spark has no Delta connector: name its two jars with --jars DELTA-SPARK.jar,"
             "DELTA-STORAGE.jar, or have Spark download them with --conf spark.jars.packages="
             "io.delta:delta-spark_4.2_2.13:4.4.0; for a stream, write packages = "
             '["kafka", "delta"] in the section [spark] of its file'

@@ -30,7 +30,7 @@ EVERYWHERE = -1
 """Zone number of subscriptions that meet too many zones; they are matched with every event."""
 
 _MAX_LOAD_RATIO = 1.2  # largest work of a partition, in multiples of the mean
-_MAX_MEAN_PARTITIONS = 4  # largest mean number of additional partitions per zone
+_MAX_MEAN_EXTRA_PARTITIONS = 4  # largest mean number of additional partitions per zone
 # No region is broadcast if broad regions have at most this many copies per region of the sample.
 _MAX_COPIED_SHARE = 0.1
 _UNLIMITED_ZONES = 1 << 30  # max_zones so large that no subscription is in EVERYWHERE
@@ -127,7 +127,7 @@ class ZoneMap:
         [1, 5, 1, 1]
         """
         partitions = np.ones(len(self.zone_work), np.int64)
-        for _ in range(_MAX_MEAN_PARTITIONS * len(partitions)):
+        for _ in range(_MAX_MEAN_EXTRA_PARTITIONS * len(partitions)):
             partition_work = self.zone_work / partitions
             if partition_work.max() * partitions.sum() <= _MAX_LOAD_RATIO * self.zone_work.sum():
                 break
