@@ -5,8 +5,8 @@ the library that uses the argument first. `check_arguments` decorates a function
 `check_fields` is called in the `__post_init__` of a dataclass. Conditions that an annotation
 cannot express (a range, required names) are checked by the function itself.
 
-Cost: one to five microseconds per call, so use it for functions that take batches and not for
-functions that are called in inner loops.
+Cost: one to five microseconds per call, so check the arguments of functions that take batches, but
+not of functions that are called in inner loops.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def check_arguments(
 ) -> Any:
     """Decorate a function so that an argument of a wrong type raises a covey error.
 
-    The annotations that are checked are classes, unions, literals, callables, the kind of NumPy
-    arrays, and lists and mappings with their elements. For a protocol, all its public members must
-    exist. NumPy numbers count as numbers; a bool does not.
+    An annotation is checked if it is a class, a union, a literal, a callable, a list or a mapping
+    (with its elements), or a NumPy array (with the kind of its dtype). An argument fits a protocol
+    if it has all public members of the protocol. NumPy numbers count as numbers; a bool does not.
 
     Args:
         function: the function to decorate; if it is left out, a decorator is returned.

@@ -9,10 +9,10 @@ __all__ = ["format_percent", "make_console", "make_grid", "to_row_limit"]
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Return a console that prints texts as they are.
+    """Return a console that prints texts unchanged: markup and emoji codes of rich are off.
 
-    Ids, predicates, column names and paths may contain anything: in rich's markup `[/red]` is an
-    error, `[red]` disappears and `:heart:` is a picture. Style is given with `rich.text.Text`.
+    Ids, predicates, column names and paths may contain such codes: `[/red]` would be an error,
+    `[red]` would disappear, and `:heart:` would become an emoji. For style, use `rich.text.Text`.
     """
     return Console(stderr=stderr, markup=False, emoji=False)
 

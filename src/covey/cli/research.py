@@ -1,7 +1,7 @@
 """`covey research`: experiments with the algorithms of the papers.
 
 `covey research simulate` runs random networks of brokers, or CANs, and compares the deliveries with
-brute force. A run is repeated exactly by its seed.
+brute force. Runs with the same seed are identical.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def simulate(
 ) -> None:
     """Simulate random networks, and compare their deliveries with brute force.
 
-    Exit code 1 if an event was lost or invented.
+    Exit code 1 if a notification was lost, or was sent for an event that does not match.
 
     Example: covey research simulate brokers --runs 20 --faults
     """

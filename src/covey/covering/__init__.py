@@ -1,11 +1,12 @@
 """Redundant subscriptions: covering, subsumption by a union, and merging into few filters.
 
-A region is redundant if another region covers it, or if it is subsumed: the union of several
-regions contains it. All other regions are active; their union is the union of all regions. Active
-regions are merged into filters. A filter is the hull of several regions, so it may admit more
-events than these; the share of such false forwards is limited.
+A region is redundant if it is equal to an earlier region, if another region covers it, or if it is
+subsumed: the union of several other regions contains it. All other regions are active; their union
+is the union of all regions. Active regions are merged into filters. A filter is the hull of several
+regions, so it may admit more events than these; the share of such false forwards is limited.
 
-Modules, in the order in which regions pass through them:
+Modules: first the steps, in the order in which regions pass through them, then the modules that run
+and measure the steps:
 
 - `axes`: one attribute as integer codes, with a different code for each interval end of a batch.
 - `region_boxes`: `RegionBoxes`, regions as boxes of codes with ids of residual constraints.

@@ -118,8 +118,9 @@ def group_boxes(
 
 
 def propose_merges(group: HullGroup, unmatched_points: Codes | None, max_cost: float) -> HullMerges:
-    """Return the merges of a group, each the cheapest next one, up to a total of `max_cost`.
+    """Return the merges of a group, in the order in which they are chosen.
 
+    The cheapest merge is chosen again and again, while the total cost is at most `max_cost`.
     `unmatched_points` has the codes of sampled events that no subscription matches, a row for each
     event; None without a sample.
     """

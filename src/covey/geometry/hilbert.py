@@ -39,7 +39,8 @@ def encode_cells(cells: ArrayLike, bits: int) -> Ints:
         bits: number of bits of a coordinate.
 
     Raises:
-        InvalidArgumentError: a coordinate is out of range, or d·bits is more than 62.
+        InvalidArgumentError: a coordinate is out of range, or a position needs more than 62 bits,
+            `bits` for each column.
 
     >>> encode_cells([[0, 0], [1, 0], [1, 1], [0, 1]], 1).tolist()
     [0, 3, 2, 1]

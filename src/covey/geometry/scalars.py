@@ -233,7 +233,7 @@ _Row = tuple[Any, Any, int, list[Any]]
 
 
 def _as_bools(comparison: Any) -> Bools:
-    """Return a comparison as booleans; for arrays of objects, NumPy returns objects."""
+    """Return the result of a comparison as an array of booleans, also for scalars."""
     return np.asarray(comparison, np.bool_)
 
 

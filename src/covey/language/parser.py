@@ -45,8 +45,8 @@ class Predicates:
         predicate_rows: for each region the row of its text, ascending.
         unsatisfiable: the rows of texts that no event can match; they have no region.
         rejected: the error of each text that cannot be parsed, by the row of the text.
-        missing_types: for each text that has no region yet, by its row: the expressions whose types
-            Spark must report before the text can be parsed.
+        missing_types: by the row of each text that cannot be parsed yet, the expressions whose
+            types Spark must report first.
     """
 
     space: Space

@@ -1,8 +1,9 @@
 """A reliable channel in one direction between two nodes, over packets that may be lost.
 
 Every message is received once and in order, although packets are lost, duplicated and reordered.
-The sender numbers messages, and stores each until it is acknowledged. The receiver stores messages
-that arrive before earlier ones. The state of both ends belongs to nodes and survives their crashes.
+The sender numbers messages, and stores each until it is acknowledged. The receiver stores a message
+until all messages with lower numbers have arrived. The state of both ends belongs to nodes and
+survives their crashes.
 """
 
 from __future__ import annotations

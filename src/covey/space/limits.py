@@ -1,7 +1,8 @@
 """Limits of predicates: the size of a text, and the work that it may cause in Spark.
 
-Spark cannot interrupt an expression, and it evaluates every predicate on all events. A predicate
-that could use up the memory or the time of a worker is therefore refused when it is parsed.
+Spark cannot interrupt the evaluation of an expression, and it computes the expressions in
+predicates for every event. A predicate that could use up the memory or the time of a worker is
+therefore refused when it is parsed.
 """
 
 from __future__ import annotations

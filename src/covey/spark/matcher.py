@@ -67,13 +67,14 @@ class Matcher(
     - `idCol`, `predicateCol`: columns of the subscriptions. Ids are integers, strings, binary,
       decimals, dates or timestamps, and each id occurs once.
     - `rangeCols`: columns with closed intervals by attribute, instead of predicates:
-      `{"price": ("low", "high")}`. A null is an open end. The columns must have the attribute's
-      type, or a type whose values the attribute's type can all represent.
+      `{"price": ("low", "high")}`. A null means that the interval has no bound on that side. The
+      columns must have the attribute's type, or a type whose values the attribute's type can all
+      represent.
     - `outputMode`: `"pairs"` returns a row for each match, `"arrays"` a row for each event with the
       list of matched ids. `eventCols` are the columns of events in the output (default: all), and
       `outputCol` is the name of the column with ids.
     - `handleInvalid`: `"skip"`, or `"error"` to raise the error of the first invalid predicate.
-    - `vectors`: number of elements of each `array<float>` column in distances, by column.
+    - `vectors`: for each `array<float>` column that distances use, the number of its elements.
     - `maxDerived`: largest number of different expressions, besides columns, that all predicates
       together may compare; Spark computes each of them for every event.
     - `limits`: `covey.space.PredicateLimits`, or its fields by name: the size of predicates, and
@@ -85,9 +86,9 @@ class Matcher(
       worker has. Events are then shuffled once to their zones. `"auto"` makes as many zones as
       necessary, often one. Pass events to `fit` too, so that zones have equal work.
     - `replication`: `"pure"` stores a subscription in every zone that it meets. `"smart"` stores a
-      subscription that another one covers in one zone only. A second shuffle then forwards events
-      to the zones in which they may have further matches. This needs less memory if many
-      subscriptions are covered, and takes longer; `outputMode` must be `"pairs"`.
+      covered subscription (one that another subscription covers) only in one zone. A second shuffle
+      then forwards events to the zones in which they may have further matches. This needs less
+      memory if many subscriptions are covered, and takes longer; `outputMode` must be `"pairs"`.
     - `storePath`: folder of segments until the model is saved. By default it is a temporary folder
       that is deleted when the process ends; this default is possible only if Spark runs locally.
 

@@ -116,7 +116,10 @@ def _read_settings(spark: SparkSession, zones: TimeZones | None) -> SessionSetti
 
 
 def with_time_zones(space: Space, spark: SparkSession) -> Space:
-    """Return a stored space whose settings also have the time zones of the session's Java."""
+    """Return a space with the time zones of the session's Java added to its settings.
+
+    A space that was read from a store lacks them.
+    """
     return replace(space, settings=space.settings.with_time_zones(read_time_zones(spark)))
 
 

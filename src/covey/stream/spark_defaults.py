@@ -6,7 +6,7 @@ __all__ = ["SPARK_DEFAULTS"]
 
 SPARK_DEFAULTS = {
     "spark.python.daemon.module": "covey.stream.worker_daemon",
-    "spark.sql.ansi.enabled": "false",  # so that no value of an event can fail the query
+    "spark.sql.ansi.enabled": "false",  # unexpected values then give null
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": (

@@ -177,7 +177,9 @@ class EqualityColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceColumn:
-    """Lists of strings: row i requires one of `choices[codes[i]]`, and is free if its code is -1.
+    """Constraints that a text attribute is in a list; a row with code -1 has no constraint.
+
+    Row i allows the values `choices[codes[i]]`.
 
     >>> codes = np.array([1, UNCONSTRAINED])
     >>> ChoiceColumn("colour", (("red",), ("blue", "green")), codes).to_predicate_texts()

@@ -54,9 +54,11 @@ class DoctorJob:
 
     Args:
         kinds: the checks to make.
-        owner_column: column of subscriptions with their owner, for duplicates.
+        owner_column: column of the subscriptions that names their owner; only subscriptions of the
+            same owner are compared to find duplicates.
         max_match_share: share of the events above which a subscription is too broad.
-        sample_size: about how many events are matched; 0 for all. Nulls are looked for in all.
+        sample_size: approximate number of events that are matched; 0 for all. The check for null
+            attributes always reads all events.
     """
 
     events: TableSource

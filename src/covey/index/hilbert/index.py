@@ -218,7 +218,10 @@ class HilbertIndex:
 def _verify_proposals(
     query_count: int, propose: Callable[[int], Proposal], holds: Callable[[Ints, Ints], Bools]
 ) -> Pairs:
-    """Return the proposed pairs for which `holds` is true; work is done in portions."""
+    """Return the proposed pairs for which `holds` is true.
+
+    Pairs are proposed and verified for a portion of the query rows at a time.
+    """
     pairs, start = [(np.empty(0, np.int64), np.empty(0, np.int64))], 0
     while start < query_count:
         row_count, query_rows, stored_rows = propose(start)

@@ -263,10 +263,11 @@ class SegmentIndex:
     def _find_containing(
         self, query: EncodedQuery, limit: int | None = None, max_pairs: int | None = None
     ) -> tuple[Any, Any]:
-        """Return pairs of a query row and the ordinal of a box in the tree that contains it.
+        """Return pairs of a query row and the ordinal of a box that contains the row.
 
-        A box contains a query row if it contains both corners of the row. With a limit, the search
-        for a query row ends when `limit` boxes are found that express their whole region.
+        Only boxes of the tree are searched. A box contains a query row if it contains both corners
+        of the row. With a limit, no more boxes are searched for a query row once `limit` boxes that
+        express their whole region are found.
         """
         if not len(self) or not len(query.low):
             return np.empty(0, np.int32), np.empty(0, np.int32)

@@ -77,7 +77,7 @@ class Nullness:
     states: int
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate, with its literals from `slots`."""
+        """Return the constraint of each predicate; all are equal, and `slots` gives the number."""
         type_, n = self.attribute.type, slots.count
         if type_.is_vector:
             return Balls.from_rows([(self.states, ())] * n, type_.length)
@@ -99,7 +99,7 @@ class Truth:
     value: int
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate, with its literals from `slots`."""
+        """Return the constraint of each predicate; all are equal, and `slots` gives the number."""
         ends = np.full(slots.count, self.value, np.int64)
         return Scalars.from_intervals(key_domain(self.attribute.type), ends, ends)
 

@@ -263,7 +263,11 @@ def _has_only_booleans(node: exp.In) -> bool:
 
 
 def _merge_memberships(union: Iterable[Conjunction]) -> Dnf:
-    """Return a union with the equalities on each attribute merged into one membership."""
+    """Return a union in which equalities and IN lists on one attribute are one membership.
+
+    Only alternatives that consist of one such condition are merged; null-safe comparisons, and
+    those with a cast to a common type or with a lossy cast, are not.
+    """
     other_conjunctions: dict[Conjunction, None] = {}
     memberships: dict[str, Membership] = {}
     for conjunction in union:

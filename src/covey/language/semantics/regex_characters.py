@@ -84,7 +84,7 @@ def characters_of_property(name: str) -> int:
 
 
 def add_other_case(members: int) -> int:
-    """Return a set with the letters of `members` in upper and in lower case added."""
+    """Return the set `members` with the other case of each of its letters added."""
     members |= (members & _UPPER) << 32 | (members & _LOWER) >> 32
     if members & _WITH_OTHERS:
         members |= _BASIC

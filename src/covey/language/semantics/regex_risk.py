@@ -292,16 +292,17 @@ class _Counter:
         return _Cost(_find_most_ways(ways_by_first), steps)
 
     def _count_repeated_character(self, node: Repetition, follow: _Follow | None) -> _Cost:
-        """Return the cost of a repeated character; `exits` is how many counts it can end at."""
+        """Return the cost of a repeated character before `follow`."""
         max_count = min(node.max_count, self._length)
         if follow is None or node.is_possessive:
             return _Cost(1, max_count + 1)
+        # exits: the number of counts at which the repetition can end.
         exits = min(node.max_count - node.min_count + 1, self._length)
         is_decided = not node.traits.first & follow.first
         return _Cost(1 if is_decided else exits, max_count + exits * follow.entry_steps)
 
     def _count_repeated_group(self, node: Repetition, follow: _Follow | None) -> _Cost:
-        """Return the cost of a repeated group; `exits` is the number of ways to end it."""
+        """Return the cost of a repeated group before `follow`."""
         body, max_count = node.body.traits, min(node.max_count, self._length)
         if node.is_possessive:
             return _Cost(1, (max_count + 1) * (self.count(node.body, None).steps + 1))
@@ -313,6 +314,7 @@ class _Counter:
         cost = self.count(node.body, inner)
         if inner is None:
             return _Cost(1, max_count * (cost.steps + 1) + 1)
+        # exits: the number of ways in which the repetition can end.
         ways, steps, exits = 1.0, 0.0, 0.0
         for turn in range(node.max_count + 1):
             exits += ways if turn >= node.min_count else 0

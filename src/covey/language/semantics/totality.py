@@ -74,10 +74,12 @@ _ANY_NUMBER = {"concat": "s", "concat_ws": "s", "hash": "*", "xxhash64": "*"}
 
 
 class TotalityChecker:
-    """Detector of total expressions.
+    """Decides whether Spark might raise when it computes an expression.
+
+    An expression that certainly never raises is total.
 
     Args:
-        names: the names of the tree.
+        names: resolver of the names in the predicate.
         static_type: returns the type of an expression without Spark, or raises PredicateError.
     """
 

@@ -312,9 +312,9 @@ def _check_counts(tree: PredicateTree, tokens: Sequence[Token]) -> None:
 def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
     """Raise PredicateError for tokens that sqlglot and Spark read differently.
 
-    These are IN with square brackets, commas that lack a value before or after them, ISNULL and
-    NOTNULL after a value, and a plus that is not an addition: sqlglot drops it, whereas Spark casts
-    the operand to a number.
+    These are IN with square brackets, commas without a value before or after them, ISNULL and
+    NOTNULL after a value, and a plus that is neither an addition nor the sign of a number without a
+    cast. sqlglot drops such a plus, whereas Spark casts the operand to a number.
     """
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
         is_call = after is not None and after.token_type is TokenType.L_PAREN

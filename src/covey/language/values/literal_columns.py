@@ -327,7 +327,7 @@ def _find_bound(
 
 
 def _apply_sign(raw: str, negative: bool) -> str:
-    """Return a literal with the sign of a minus before it."""
+    """Return a numeric literal, negated if a minus is before it."""
     if not negative:
         return raw
     if raw[0] in "'\"":

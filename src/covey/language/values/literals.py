@@ -372,7 +372,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _replace_escape(escape: re.Match[str]) -> str:
-    """Return the character of one escape."""
+    r"""Return the text of an escape sequence or a doubled quote; `\%` and `\_` stay as they are."""
     letter = escape["letter"]
     if letter is not None:
         return _ESCAPES.get(letter, letter)

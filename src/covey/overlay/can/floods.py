@@ -62,7 +62,8 @@ class FloodTracker:
         Args:
             flood: the flood.
             neighbours: nodes to which the flood is forwarded.
-            sent_events: number of events that the replica which this node dropped had sent.
+            sent_events: if this node dropped a replica, the number of events that the replica had
+                sent; otherwise 0.
 
         Returns:
             The messages to neighbours; and the answer to the flood if there are no neighbours,

@@ -75,6 +75,6 @@ class PaperSmartSeats(Seats):
         return super()._finish_if_flushed(seat)
 
     def _on_release_request(self, message: ReleaseRequest) -> Iterable[SeatAction]:
-        """Remove a cancelled dependant, even if it had stayed without its root."""
+        """Remove a cancelled dependant, also if it stayed here after its root was cancelled."""
         self._excused_dependants.pop(message.id, None)
         return super()._on_release_request(message)

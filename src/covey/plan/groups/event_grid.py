@@ -73,7 +73,10 @@ class EventGrid:
         return np.stack(columns, axis=1).astype(np.int32)
 
     def to_inner_cell_boxes(self, lower: Floats, upper: Floats) -> Boxes:
-        """Return the largest boxes of cells within these boxes, of length zero if no cell fits."""
+        """Return for each box the largest box of cells within it.
+
+        On an axis on which no cell fits, its length is zero.
+        """
         first = [np.searchsorted(axis, lower[:, k]) for k, axis in enumerate(self.axes)]
         last = [
             np.searchsorted(axis, upper[:, k], side="right") - 1 for k, axis in enumerate(self.axes)

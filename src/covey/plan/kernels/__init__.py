@@ -1,8 +1,8 @@
-"""Kernels of planning: compiled loops over boxes of cells, groups and leaf sets.
+"""Kernels of planning: compiled loops over boxes, groups and leaf sets.
 
-A box is a row of lower and then upper ends, in cells. Filters are changed in place; functions that
-change an argument have imperative names. All kernels that call each other are in this folder,
-because the cache of machine code is keyed by the content of one folder.
+A box is one row: its lower ends, then its upper ends, as numbers of cells. Filters are changed in
+place. Kernels that call each other must be in the same folder, because the cache of machine code is
+keyed by the content of one folder.
 
 Modules; each comes after the modules that it calls:
 

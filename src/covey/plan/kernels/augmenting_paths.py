@@ -37,10 +37,11 @@ def make_room(
     loads: Ints,
     capacities: Ints,
 ) -> int:
-    """Assign unassigned rows, and move other rows for this; return how many remain unassigned.
+    """Assign unassigned rows, each along the cheapest path; return how many remain unassigned.
 
-    The row that moves from one leaf of a path to the next leaf is the first row whose box the next
-    leaf's filter covers. If there is no such row, it is the row with the smallest size.
+    Along each edge of the path, from one leaf to the next, one row is moved: the first row whose
+    box the next leaf's filter covers. If there is no such row, it is, of the rows that the next
+    leaf may serve, the one with the smallest size.
 
     Args:
         allowed_bits: the leaves that may serve each row, as bits.

@@ -230,9 +230,10 @@ def insert_box(
 
 @kernel
 def _write_merged(boxes: Boxes, box: Boxes, first: int, second: int, out: Boxes) -> None:
-    """Write to `out` all boxes and `box`, but two of them as one: their hull, in the first row.
+    """Write `boxes` and `box` to `out`, with two of them replaced by their hull, which is row 0.
 
-    `first` and `second` are the rows of the two in `boxes`; `len(boxes)` stands for `box`.
+    `first` and `second` are the rows of these two in `boxes`; `second` is `len(boxes)` if `box` is
+    one of them.
     """
     max_boxes, d = len(boxes), len(box) // 2
     for k in range(d):

@@ -52,12 +52,12 @@ def run_lns(
         tree: the broker tree.
         measure: the bandwidth of boxes.
         steps: the number of steps.
-        max_destroyed: from how many brokers a step removes rectangles, at most.
+        max_destroyed: largest number of brokers from which one step removes rectangles.
         slack_start: the share by which the first step may increase the bandwidth.
         slack_end: the share by which the last step may increase it. Between the first step and the
             last, the share changes linearly.
-        max_moved: how many subscribers may be moved from their original leaves; used only if
-            `assignment` has original leaves.
+        max_moved: largest number of subscribers that may be moved from their original leaves; used
+            only if `assignment` has original leaves.
         seed: the seed of all random choices.
     """
     np.random.seed(seed)

@@ -63,9 +63,9 @@ class SearchBudget:
 
 
 def choose_step_count(problem: Problem) -> int:
-    """Return the default number of steps, after which a search improves a plan only little.
+    """Return the default number of steps; more steps would improve a plan only slightly.
 
-    The fewer groups there are, the quicker is a step, and the more steps are returned.
+    With fewer groups a step is faster, so more steps are returned.
     """
     return max(
         _MIN_STEPS,

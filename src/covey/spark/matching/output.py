@@ -116,8 +116,8 @@ class ArrayRows:
 def _estimate_row_bytes(columns: Sequence[pa.Array], row_count: int) -> NDArray[np.int64]:
     """Return the estimated size of each row in bytes.
 
-    Columns of texts and binary count with their exact length in the row, other columns with their
-    average per row.
+    For a text or binary column, the exact length of the value is counted; for any other column, its
+    average size per row.
     """
     widths = np.full(row_count, 16, np.int64)
     for column in columns:

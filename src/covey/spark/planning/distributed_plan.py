@@ -85,16 +85,16 @@ class DistributedPlan:
     def loads(self) -> NDArray[np.int64]:
         """Return the number of subscribers of each leaf, in the order of the tree's leaves.
 
-        Cost: a pass over the table.
+        Cost: a pass over `assignment`.
         """
         rows = self.assignment.groupBy(BROKER_COL).count().collect()
         count_by_leaf = {row[BROKER_COL]: row["count"] for row in rows}
         return np.array([count_by_leaf.get(leaf, 0) for leaf in self.problem.tree.leaves.tolist()])
 
     def verify(self) -> Violations:
-        """Count all violations of the plan, from the table and the filters alone.
+        """Count all violations of the plan, from `assignment` and the filters alone.
 
-        Cost: two passes over the table.
+        Cost: two passes over `assignment`.
         """
         task = VerifyTask(BatchLeaves(self.columns, self.problem, self.filters), BROKER_COL)
         with reraise_worker_errors():

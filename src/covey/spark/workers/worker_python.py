@@ -31,14 +31,16 @@ _prepared_contexts: WeakSet[SparkContext] = WeakSet()
 def prepare_worker_python(spark: SparkSession) -> None:
     """Make sure that Python workers can run covey, before the first job that needs them.
 
-    A local Spark whose `PYSPARK_PYTHON` is not set gets the Python of this process. Any other
-    Python is checked once for each Spark application: its version, and the packages that it lacks.
-    Over Spark Connect nothing is checked; a failing job names `PYSPARK_PYTHON` there.
+    A local Spark whose `PYSPARK_PYTHON` is not set gets the Python of this process. Once for each
+    Spark application, another Python of a local Spark is checked for its version, and workers that
+    run another Python or belong to a cluster are checked for the packages that covey needs. Over
+    Spark Connect nothing is checked; a failing job names `PYSPARK_PYTHON` there.
 
-    Cost: nothing where workers run the Python of this process; otherwise one job of one task.
+    Cost: nothing if a local Spark runs the Python of this process; otherwise one job of one task.
 
     Raises:
-        CoveyError: workers run a Python of another version, or one without covey.
+        CoveyError: the Python of a local worker does not start or has another version, or workers
+            lack a package.
     """
     context: SparkContext | None = getattr(spark, "_sc", None)  # Spark Connect has none
     if context is None or context in _prepared_contexts:

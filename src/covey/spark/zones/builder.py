@@ -129,11 +129,11 @@ def encode_staged(staged_segments: Sequence[StagedSegment]) -> pa.RecordBatch:
 
 @dataclass(frozen=True, slots=True)
 class _PlaceInZoneTask:
-    """Function of a `mapInArrow` over numbers of staged segments: find the zones of their rows.
+    """Function of a `mapInArrow`: find the zones of the subscriptions of staged segments.
 
-    An output row is for one zone and one staged segment. It has, as the bytes of three arrays, the
-    row numbers of the segment's subscriptions in this zone, their home zones, and whether each is
-    in several zones.
+    The input is positions in `staged_segments`. There is one output row for each zone and staged
+    segment, with three arrays as bytes: the rows of the segment's subscriptions that are in this
+    zone, their home zones, and whether each is in other zones too.
     """
 
     location: str

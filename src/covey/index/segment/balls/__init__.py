@@ -1,4 +1,4 @@
-"""Index of regions that are found by one ball on a vector attribute.
+"""Index of regions that have a single ball on a vector attribute.
 
 Boxes cannot prune balls of many dimensions, so a region with a single ball is not in the bitmap
 tree. Instead, balls are clustered by direction, and an event is compared only with the balls of
@@ -8,9 +8,11 @@ verified with Spark's arithmetic, and the bounds allow for the rounding of float
 
 Modules, in the order in which data passes through them:
 
-- `ball_demands`: the demand of a ball: four numbers that bound inner products; reach angles.
+- `ball_demands`: the demand of a ball (four numbers that bound inner products) and its reach angles
+  (the largest angles between its centre and a vector in it).
 - `ball_clustering`: a cost model that chooses clusters and the dimensions of sketches.
-- `ball_clusters`: `BallClusters`, the arrays, and the search for the balls around vectors.
+- `ball_clusters`: `BallClusters`, the stored arrays, with the search for the balls that contain a
+  vector.
 - `ball_index`: `BallIndex`, regions with one ball each, at consecutive ordinals of a segment.
 
 The fields of `BallClusters` are names of stored arrays: renaming one changes the file format.

@@ -1,18 +1,19 @@
 """Demands of balls: lower bounds of inner products, which allow for all rounding errors.
 
 A ball with centre c contains a vector x only if s · (x·c) ≥ a · |x|²/2 + b · |x| + k. The numbers
-s, a, b and k are the demand of the ball (s is a sign, and a is about -1, 0 or 1). For a distance
-the inequality is the expansion of |x - c|²; for a similarity it is the cosine times both norms. The
-demand is widened by the possible errors of float32 products, of Spark's arithmetic and of the
-comparison itself, so that a vector which does not meet it is certainly outside the ball.
+s, a, b and k are the demand of the ball (s is a sign, and a is about -1, 0 or 1). For a distance,
+the inequality follows from the expansion of |x - c|²; for a similarity, from multiplying the bound
+of the cosine by both norms. The demand is widened by the possible errors of float32 products, of
+Spark's arithmetic and of the comparison itself, so that a vector which does not meet it is
+certainly outside the ball.
 
 Relative to a direction u, a vector is a point of a half plane: its component along u, and the
 length of its component orthogonal to u. The inner product of two vectors is at most that of their
-points. For vectors of equal length this is the triangle inequality of angles, which prunes in cases
-in which the triangle inequality of distances does not; the bound holds for all vectors.
+points. For vectors of equal length this bound is the triangle inequality of angles, which excludes
+more balls than the triangle inequality of distances; for other vectors the bound holds as well.
 
-The bounds assume norms that are `is_plain`. Other vectors and balls are decided one by one with
-Spark's arithmetic.
+The bounds hold only for norms for which `is_plain` is true. Other vectors and balls are decided one
+by one with Spark's arithmetic.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ def compute_demands(
     """Return the demands of balls: 4 rows, one column per ball.
 
     `norms` are those of the centres, `lower` and `upper` are the keys of the scores that a ball
-    admits, and `length` is the number of dimensions. The demand of a shell is that of its outer
-    side.
+    admits, and `length` is the number of dimensions. The demand of a ball with two bounds expresses
+    only one of them: the outer radius of a distance, or the tighter bound of a similarity.
     """
     ends = (decode_floats(keys, FLOAT).astype(np.float64) for keys in (lower, upper))
     # In the order of keys NaN is above all numbers, so that as an end it is infinite.
@@ -169,10 +170,9 @@ def compute_reach_angles(demands: Matrix, norms: Floats, edges: Floats) -> Matri
 
 
 def compute_orthogonal_part(along: Floats | Matrix, norms: Floats, error: float) -> Matrix:
-    """Return the length of the component of vectors that is orthogonal to a direction.
+    """Return an upper bound of the length of the component of vectors orthogonal to a direction.
 
-    `along` is the component along the direction, with a relative error of up to `error`. The result
-    is not below the exact length.
+    `along` is the component along the direction; its error is at most `error` times the norm.
     """
     squares = np.maximum(norms**2 - along.astype(np.float64) ** 2, 0) + 3 * error * norms**2
     return np.sqrt(squares).astype(np.float32)

@@ -96,7 +96,7 @@ def build_segment_data(
 
 
 def _select_kind(regions: Regions, kind: type) -> dict[str, Any]:
-    """Return the constraints whose batches are of a class, by attribute."""
+    """Return, by attribute, the constraints whose batch is an instance of `kind`."""
     return {n: c for n, c in regions.constraints.items() if isinstance(c.batch, kind)}
 
 

@@ -1,9 +1,9 @@
 """Queries to a segment: encoding, buffers for pairs, and verification of residual constraints.
 
-A query is an array of rows of codes. An event is one row, a region is two corners, and each has
-one more row for each token that leads to stored regions. The tree and the kernels propose pairs of
-a query row and an ordinal. If the box of a pair does not express the whole region, the residual
-constraints are verified.
+A query is an array of rows of codes. An event or a region is one row (a region has a lower and an
+upper corner), plus one more row for each of its tokens that leads to stored regions. The tree and
+the kernels propose pairs of a query row and an ordinal. If the box of the stored region does not
+express the whole region, its residual constraints are verified.
 
 Modules, in the order in which data passes through them:
 
@@ -11,6 +11,6 @@ Modules, in the order in which data passes through them:
 - `pair_buffer`: runs a search kernel with reused buffers, and enforces `max_pairs`.
 - `residuals`: `ResidualConstraints`, which decide lists, null, tags and several balls exactly.
 
-Each thread has its own buffers; the result of `collect_pairs` is valid until its next call in the
-same thread.
+Each thread has its own buffers: the result of `collect_pairs` is valid until the thread calls
+`collect_pairs` again.
 """

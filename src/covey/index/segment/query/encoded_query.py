@@ -34,17 +34,17 @@ def padded_width(attributes: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuery:
-    """Batch of queries as rows of codes.
+    """Batch of queries (events or regions) as rows of codes.
 
-    Each query has one row without a token, and one more row for each of its tokens that leads to
-    stored regions.
+    A query has one row without a token, and one more row for each of its tokens that leads to
+    stored regions. With `any_token` of `from_regions`, it has one row, which admits all tokens.
 
     Args:
         low: codes of the lower corner of each row.
         high: codes of the upper corner of each row; for events the same array as `low`.
-        low_keys: integers of the lower corner of each query row.
-        high_keys: integers of the upper corner of each query row.
-        query_rows: the query row of each row.
+        low_keys: for each query, the integer keys of its lower corner.
+        high_keys: for each query, the integer keys of its upper corner.
+        query_rows: for each row of codes, the number of its query.
         integers: by attribute, the integer keys of events (scalars) or their lists of token numbers
             (tags); empty for regions.
     """
