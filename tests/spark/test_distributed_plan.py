@@ -92,7 +92,7 @@ def test_missing_and_wrong_columns_are_named(spark: SparkSession) -> None:
     table = table_of(spark, problem.subscribers)
     with pytest.raises(InvalidArgumentError, match="no column x1"):
         make_plan(table.drop("x1"), problem)
-    with pytest.raises(InvalidArgumentError, match="column broker already"):
+    with pytest.raises(InvalidArgumentError, match="already has a column broker"):
         make_plan(table.withColumn("broker", F.lit(1)), problem)
     with pytest.raises(InvalidArgumentError, match="column x1 is string, not a number"):
         make_plan(table.withColumn("x1", F.lit("a")), problem)

@@ -179,7 +179,9 @@ def test_auto_chooses_one_zone_for_few_subscriptions(
 def test_an_invalid_number_of_zones_is_refused(zones: Any) -> None:
     from covey.spark import Matcher
 
-    with pytest.raises(InvalidArgumentError, match="zones must be 'auto' or a number"):
+    with pytest.raises(
+        InvalidArgumentError, match="zones must be 'auto' or a whole number of at least 1, got"
+    ):
         Matcher(zones=zones)
 
 

@@ -48,7 +48,7 @@ def test_events_that_are_published_while_spark_starts_are_matched(
     assert stream.stop() == 0
 
     stream.start()
-    again = stream.waited(find_line(stream, "ready", 1), "the second line that says ready")
+    again = stream.wait_for(find_line(stream, "ready", 1), "the second line that says ready")
     assert again["from"] == "checkpoint"
     assert again["starting_offsets"] == {stream.events: {"0": count, "1": 0}}
     assert stream.stop() == 0
@@ -59,7 +59,7 @@ def test_the_earliest_events_are_those_that_kafka_has(streams: Streams, tmp_path
     stream.subscribe("ann", "a > 1")
     stream.publish({"a": 5.0}, partition=1)
     stream.start()
-    ready = stream.waited(find_line(stream, "ready"), "the line that says ready")
+    ready = stream.wait_for(find_line(stream, "ready"), "the line that says ready")
     assert ready["starting_offsets"] == {stream.events: {"0": 0, "1": 0}}
     assert ready["from"] == "earliest"
     assert stream.stop() == 0

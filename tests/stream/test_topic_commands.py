@@ -14,11 +14,12 @@ from tests.blocks import PAGES, ROOT, blocks
 
 pytestmark = pytest.mark.integration
 
+SERVER = "--bootstrap-server localhost:9092"  # the variable of the pages
 SHOWN = [
     line
     for page in PAGES
     for block in blocks(page)
-    for line in block.text.replace("\\\n", " ").splitlines()
+    for line in block.text.replace("\\\n", " ").replace("$server", SERVER).splitlines()
     if line.removeprefix("$ ").startswith("kafka-topics.sh ")
 ]
 

@@ -60,17 +60,17 @@ def _check_avro(schema: str) -> None:
         record = json.loads(schema)
     except ValueError as error:
         raise InvalidArgumentError(
-            f"[events] schema is no Avro schema of a record: it is not JSON ({error})"
+            f"[events] schema is not the Avro schema of a record: it is not JSON ({error})"
         ) from None
     if not isinstance(record, dict) or record.get("type") != "record":
         raise InvalidArgumentError(
-            '[events] schema is no Avro schema of a record: its "type" must be "record"'
+            '[events] schema is not the Avro schema of a record: its "type" must be "record"'
         )
     fields = record.get("fields")
     if not isinstance(fields, list) or not all(isinstance(f, dict) and "name" in f for f in fields):
         raise InvalidArgumentError(
-            '[events] schema is no Avro schema of a record: its "fields" must be a list of objects '
-            'with a "name"'
+            '[events] schema is not the Avro schema of a record: its "fields" must be a list '
+            'of objects with a "name"'
         )
 
 
