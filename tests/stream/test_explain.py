@@ -11,13 +11,13 @@ import pytest
 from pyspark.sql.types import IntegerType, StructType, TimestampNTZType, TimestampType
 
 from covey.errors import InvalidArgumentError
+from covey.spark.schemas import convert_to_utc
 from covey.store import Store
 from covey.stream.batches.decision_log import BatchDecision
 from covey.stream.explain import (
     DecisionExplanation,
     PredicateOutcome,
     _explain_regions,
-    _to_utc,
     parse_event_ref,
 )
 from tests.stream.simple import change, create, follow
@@ -167,7 +167,7 @@ def test_only_timestamps_with_a_time_zone_are_converted_to_utc() -> None:
         .add("local", TimestampNTZType())
         .add("n", IntegerType())
     )
-    values = _to_utc({"at": local, "local": local, "n": 3}, schema)
+    values = convert_to_utc({"at": local, "local": local, "n": 3}, schema)
     assert values == {"at": local.astimezone(UTC), "local": local, "n": 3}
     assert values["local"].tzinfo is None
     assert values["at"].tzinfo is UTC

@@ -1,16 +1,17 @@
-"""Conversion of Spark schemas to spaces, and Spark columns that compute attributes."""
+"""Spark schemas as spaces; columns that compute attributes, and values that Spark collected."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.types import DataType, StructField, StructType, TimestampType
 
 from covey.errors import SchemaError
 from covey.space import Attribute, SessionSettings, Space, Type
@@ -20,6 +21,7 @@ from covey.sql_names import quote_identifier
 __all__ = [
     "build_space",
     "check_event_columns",
+    "convert_to_utc",
     "select_attribute",
     "select_column",
     "to_attribute_type",
@@ -124,3 +126,17 @@ def check_event_columns(
                 f"column {name!r} is {event_type} in the events, but {attribute.type} in the "
                 "schema that the model was fitted with: cast it, or fit again"
             )
+
+
+def convert_to_utc(fields: Mapping[str, object], schema: StructType) -> dict[str, object]:
+    """Return collected values with timestamps in UTC; other values are returned unchanged.
+
+    Spark returns timestamps without a time zone, in the local time of this machine. Values of type
+    TIMESTAMP_NTZ have no time zone either, and stay as they are.
+    """
+    return {
+        name: value.astimezone(UTC)
+        if isinstance(value, datetime) and isinstance(schema[name].dataType, TimestampType)
+        else value
+        for name, value in fields.items()
+    }

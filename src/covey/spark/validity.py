@@ -12,6 +12,7 @@ from dataclasses import replace
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from covey.geometry import Regions
 from covey.space import Attribute, Space
 from covey.space.types import TIMESTAMP
 from covey.spark.fitting.range_columns import RangeColumns
@@ -19,6 +20,7 @@ from covey.spark.schemas import select_attribute, select_column
 
 __all__ = [
     "VALIDITY",
+    "drop_validity",
     "select_attribute_or_time",
     "select_event_time",
     "validity_range_columns",
@@ -39,6 +41,12 @@ def without_validity(space: Space) -> Space:
     """Return the space without the attribute `VALIDITY`; predicates are parsed in this space."""
     columns = tuple(column for column in space.columns if column.name != VALIDITY)
     return space if len(columns) == len(space.columns) else replace(space, columns=columns)
+
+
+def drop_validity(regions: Regions) -> Regions:
+    """Return regions without their validity intervals, in the space without `VALIDITY`."""
+    constraints = {name: c for name, c in regions.constraints.items() if name != VALIDITY}
+    return replace(regions, space=without_validity(regions.space), constraints=constraints)
 
 
 def validity_range_columns() -> RangeColumns:

@@ -6,22 +6,22 @@ changes have no effect.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType, TimestampType
 
 from covey._argument_checks import check_arguments, format_value, parse_whole_number
 from covey.errors import InvalidArgumentError, StreamError
 from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
 from covey.language import Explanation, explain, render
-from covey.spark.validity import VALIDITY, without_validity
+from covey.spark.schemas import convert_to_utc
+from covey.spark.validity import VALIDITY, drop_validity
 from covey.sql_names import quote_identifier
 from covey.store import Snapshot
 from covey.store.storage import open_storage
@@ -189,7 +189,7 @@ def _load_event(
     rows = selected.collect()
     if not rows:
         raise StreamError(f"Kafka has no committed event {event_ref}")
-    fields = _to_utc(rows[0].asDict(), selected.schema)
+    fields: dict[str, Any] = convert_to_utc(rows[0].asDict(), selected.schema)
     values = {name: fields[name] for name in decoder.schema.names}
     values |= {
         attribute.name: fields[f"d{i}"] for i, attribute in enumerate(snapshot.space.derived)
@@ -206,40 +206,23 @@ def _explain_regions(
     regions: Regions, appended_ms: int, values: dict[str, Any]
 ) -> list[PredicateOutcome]:
     """Return the outcome of each region, rendered as a predicate; revision markers are left out."""
-    outcomes = []
+    outcomes, plain = [], drop_validity(regions)
     for row in range(len(regions)):
         validity = regions.gather_constraints(regions.space[VALIDITY], np.array([row]))
         assert isinstance(validity, Scalars)
         low, high = int(validity.lower[0]), int(validity.upper[0])
         if low == high and low % 1000:
             continue
-        others = {name: c for name, c in regions.constraints.items() if name != VALIDITY}
-        plain = replace(regions, constraints=others)
-        space = without_validity(regions.space)
-        text = render(replace(plain, space=space), row)
+        text = render(plain, row)
         outcomes.append(
             PredicateOutcome(
                 None if low < -(1 << 61) else low // 1000,
                 None if high > 1 << 61 else (high + 1) // 1000,
                 low <= appended_ms * 1000 <= high,
-                explain(space, text, values),
+                explain(plain.space, text, values),
             )
         )
     return sorted(outcomes, key=lambda outcome: outcome.from_ms or 0)
-
-
-def _to_utc(fields: Mapping[str, Any], schema: StructType) -> dict[str, Any]:
-    """Return collected values with timestamps in UTC; other values are returned unchanged.
-
-    Spark returns timestamps without a time zone, in the local time of this machine. Values of type
-    TIMESTAMP_NTZ have no time zone either, and stay as they are.
-    """
-    return {
-        name: value.astimezone(UTC)
-        if isinstance(value, datetime) and isinstance(schema[name].dataType, TimestampType)
-        else value
-        for name, value in fields.items()
-    }
 
 
 def _format_time(ms: int | None) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 from pyspark.sql import Row
@@ -83,7 +81,7 @@ def explain_with_spark(
 ) -> Explanation:
     """Return the explanation, with the event and its derived attributes as Spark computes them."""
     from covey.spark.fitting import SparkExpressionTypes
-    from covey.spark.schemas import build_space
+    from covey.spark.schemas import build_space, convert_to_utc
     from covey.spark.session_settings import read_session_settings
 
     with launcher.launch() as spark:
@@ -99,16 +97,14 @@ def explain_with_spark(
             rows = frame.where(column == key.value)
         columns = [F.col(quote_identifier(name)) for name in frame.columns]
         computed = [F.expr(one.sql).alias(f"covey_{i}") for i, one in enumerate(derived)]
-        found: list[Row] = rows.limit(key.row + 1).select(*columns, *computed).tail(1)
+        selected = rows.limit(key.row + 1).select(*columns, *computed)
+        found: list[Row] = selected.tail(1)
         if not found or (key.column is None and rows.limit(key.row + 1).count() <= key.row):
             raise missing_event_error(events, key)
-        fields = found[0].asDict()
+        fields = convert_to_utc(found[0].asDict(), selected.schema)
         values = {name: fields[name] for name in frame.columns}
         values |= {one.name: fields[f"covey_{i}"] for i, one in enumerate(derived)}
-        return explain(
-            replace(space, derived=derived), predicate,
-            {name: _to_utc(value) for name, value in values.items()},
-        )  # fmt: skip
+        return explain(replace(space, derived=derived), predicate, values)
 
 
 def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Space]:
@@ -117,7 +113,7 @@ def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Spa
     A model keeps regions, not texts: the predicate means the same as the one that was fitted.
     """
     from covey.spark.model_io import read_model_state
-    from covey.spark.validity import VALIDITY, without_validity
+    from covey.spark.validity import drop_validity
     from covey.store import Store
 
     state = read_model_state(model_path)
@@ -137,18 +133,14 @@ def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Spa
     if row < 0:
         raise missing_subscription_error(model_path, subscription_id)
     regions, _ = snapshot.take_regions(np.array([row]))
-    others = {name: c for name, c in regions.constraints.items() if name != VALIDITY}
-    space = regions.space
-    if VALIDITY in space:
-        space = without_validity(space)
-    plain = replace(regions, constraints=others, space=space)
+    plain = drop_validity(regions)
     texts = [render(plain, number) for number in range(len(plain))]
     if not texts:
         raise InvalidArgumentError(
             f"subscription {subscription_id} of {model_path} can never match: its conditions "
             "exclude each other"
         )
-    return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts), space
+    return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts), plain.space
 
 
 def _depends_on_spark(error: PredicateError) -> bool:
@@ -163,8 +155,3 @@ def _may_be_time(value: object) -> bool:
     (True, False)
     """
     return isinstance(value, str) and re.match(r"\s*[+-]?\d+[-:]", value) is not None
-
-
-def _to_utc(value: Any) -> Any:
-    """Return a value; a time of Spark, which is in the zone of this machine, gets that zone."""
-    return value.astimezone(UTC) if isinstance(value, datetime) else value

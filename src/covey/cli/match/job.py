@@ -77,7 +77,7 @@ class MatchJob:
                 if self.rejected_output is not None:
                     self.rejected_output.write(model.rejectedSubscriptions)
             with steps.track_step("estimate", spark):
-                estimate = MatchEstimate(events.count(), 0, is_bound=True)
+                estimate = MatchEstimate(events.count())
                 if self.confirm is not None and self.max_rows is None:
                     estimate = estimate_matches(model, events, estimate.events, _MATCH_LISTS)
             if self.confirm is not None:
@@ -85,8 +85,7 @@ class MatchJob:
                     self.confirm(estimate)
             with steps.track_step("match and write", spark, event_count=estimate.events):
                 observation = Observation()
-                matches = 0 if estimate.is_bound else estimate.matches
-                split = split_for_matching(events, estimate.events, matches)
+                split = split_for_matching(events, estimate.events, estimate.matches or 0)
                 lists = model.transform(split).observe(observation, *build_aggregates(_MATCH_LISTS))
                 result = self._shape_output(lists, kept)
                 if self.max_rows is not None:

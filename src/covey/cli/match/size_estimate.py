@@ -29,29 +29,23 @@ _SAMPLE_SIZE, _SAMPLE_SEED = 200, 0
 
 @dataclass(frozen=True, slots=True)
 class MatchEstimate:
-    """The number of events, and about how many matches they have; exact if `is_bound` is false.
-
-    `is_bound` is true if no sample was matched, since even a match of every event with every
-    subscription is a small result: `matches` is that bound.
-    """
+    """Number of events, and about how many matches they have; None if not estimated."""
 
     events: int
-    matches: int
-    is_bound: bool
+    matches: int | None = None
 
 
 def estimate_matches(
     model: MatcherModel, events: DataFrame, event_count: int, lists_column: str
 ) -> MatchEstimate:
     """Match a sample of about 200 events, if the result can be large at all."""
-    bound = event_count * model.numSubscriptions
-    if bound <= MAX_UNCONFIRMED_MATCHES:
-        return MatchEstimate(event_count, bound, is_bound=True)
+    if event_count * model.numSubscriptions <= MAX_UNCONFIRMED_MATCHES:
+        return MatchEstimate(event_count)
     sample = events.sample(min(1.0, _SAMPLE_SIZE / event_count), _SAMPLE_SEED)
     counts = model.transform(sample).agg(F.count(F.lit(1)), F.sum(F.size(lists_column)))
     [(sample_events, matches)] = counts.collect()
     per_event = (matches or 0) / max(1, sample_events)
-    return MatchEstimate(event_count, round(per_event * event_count), is_bound=False)
+    return MatchEstimate(event_count, round(per_event * event_count))
 
 
 def confirm_size(estimate: MatchEstimate) -> None:
@@ -60,7 +54,7 @@ def confirm_size(estimate: MatchEstimate) -> None:
     Raises:
         InvalidArgumentError: the answer is no, or there is no terminal to ask on.
     """
-    if estimate.is_bound or estimate.matches <= MAX_UNCONFIRMED_MATCHES:
+    if estimate.matches is None or estimate.matches <= MAX_UNCONFIRMED_MATCHES:
         return
     per_event = estimate.matches / max(1, estimate.events)
     size = (

@@ -45,12 +45,11 @@ def resolve_packages(packages: list[str], spark_version: str = pyspark.__version
                 f"[spark] packages: {package!r} must be {', '.join(_PACKAGES)}, or Maven "
                 "coordinates GROUP:ARTIFACT:VERSION"
             )
-        coordinates = _PACKAGES.get(package, package)
-        resolved.append(
-            coordinates.format(scala=_SCALA_VERSION, spark=spark_version, minor=minor)
-            if package in _PACKAGES
-            else package
-        )
+        if package in _PACKAGES:
+            package = _PACKAGES[package].format(
+                scala=_SCALA_VERSION, spark=spark_version, minor=minor
+            )
+        resolved.append(package)
     return resolved
 
 
