@@ -47,7 +47,7 @@ def test_a_schema_may_be_a_ddl_text(spark: SparkSession) -> None:
     assert matcher.getEventSchema() == events.schema
     assert [tuple(row) for row in matcher.fit(alerts).transform(events).collect()] == [(2, "b", 7)]
     for text in ("INT", "n WHAT", "n INT, "):
-        with pytest.raises(InvalidArgumentError, match="columns as 'symbol STRING, price DOUBLE'"):
+        with pytest.raises(InvalidArgumentError, match="such as 'symbol STRING, price DOUBLE'"):
             Matcher(eventSchema=text)
 
 
