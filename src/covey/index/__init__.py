@@ -2,24 +2,31 @@
 
 An index stores regions under row numbers. It answers a batch of queries with pairs of a query row
 and a stored row. All indexes implement one protocol, `Index`, and run one contract test
-(`covey.testing`). Each index proposes candidates and verifies them with
-`covey.geometry.relations`, so that all indexes have the same results. Relations between balls are
-inexact, in the direction that loses no event.
+(`covey.testing`). Each index proposes candidates and verifies them, so that all indexes return the
+same pairs. These are the pairs for which the relation in `covey.geometry.relations` is true.
+Whether a ball covers or overlaps another ball is decided cautiously: an index may miss a cover and
+may report an overlap that does not exist, so that no event is lost.
 
-`SegmentIndex` is the index that the store, the matcher and the routing tables use. The others are
-the oracle (`BruteForceIndex`) and the indexes of two papers (`HilbertIndex`,
-`RandomProjectionIndex`), which are exact here and serve special cases and comparisons.
+`SegmentIndex` is the index that the store, the matcher and the routing tables use.
+`BruteForceIndex` is the oracle of the tests. `HilbertIndex` and `RandomProjectionIndex` are the
+indexes of two papers. They serve special cases and comparisons; unlike in the papers, they verify
+every candidate.
 
 Modules and sub-packages, from the contract to the implementations:
 
-- `protocol`: the `Index` protocol, `Pairs` (a result) and `MatchResult` (with candidates).
-- `brute_force`: `BruteForceIndex`, which compares every stored region; the oracle of the tests.
-- `segment`: `SegmentIndex`, immutable arrays: boxes of codes, a bitmap tree, balls, residuals.
-- `projection`: `RandomProjectionIndex`, a segment of randomly projected boxes.
-- `hilbert`: `HilbertIndex`, few attributes on a grid numbered by Hilbert's curve.
-- `kernels`: the numba loops of all indexes.
+- `protocol`: the `Index` protocol; `Pairs`, the result of a query; `MatchResult`, which also counts
+  candidates.
+- `brute_force`: `BruteForceIndex`, which compares every stored region with every query.
+- `segment`: `SegmentIndex`, which consists of immutable arrays: boxes of codes, a tree of bitmaps,
+  balls and residual constraints.
+- `projection`: `RandomProjectionIndex`, which projects regions on random directions, and finds the
+  projections in a segment.
+- `hilbert`: `HilbertIndex`, which divides a few attributes by a grid, and numbers the cells of the
+  grid by Hilbert's curve.
+- `kernels`: the compiled loops of all indexes.
 
-The cost of a query grows with its candidates. The docstring of each index says when not to use it.
+The time of a query grows with the number of its candidates. The modules of all indexes except
+`SegmentIndex` say when not to use them.
 """
 
 from covey.index.brute_force import BruteForceIndex

@@ -1,7 +1,7 @@
 """The brute-force index, which compares every stored region: the oracle for other indexes.
 
-Cost: query rows × stored rows comparisons; only the regions are stored. Do not use it for more than
-a few thousand regions.
+Cost: every query row is compared with every stored row. The memory is that of the regions. Do not
+use this index for more than a few thousand regions.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ class BruteForceIndex:
     def _try_pairs(
         self, query_count: int, relation: Callable[[Rows, Rows], NDArray[np.bool_]]
     ) -> Pairs:
-        """Return all pairs for which the relation holds, computed in blocks that fit in memory."""
+        """Return the pairs for which `relation` is true.
+
+        All pairs of a query row and a stored row are tried, in blocks that fit in memory.
+        """
         stored_count = len(self.regions)
         step = max(1, _MAX_PAIRS_PER_BATCH // max(1, stored_count))
         pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]

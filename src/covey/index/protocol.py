@@ -20,10 +20,10 @@ Rows = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of a query row and a stored row, each once, sorted by query row.
+    """Pairs of a query row and a stored row, sorted by query row.
 
     `query_rows[i]` and `stored_rows[i]` are a pair. The stored rows of one query row may be in any
-    order.
+    order. An index returns each pair once.
 
     >>> list(Pairs.from_unsorted([1, 0, 1], [5, 2, 3]))
     [(0, 2), (1, 3), (1, 5)]
@@ -54,7 +54,7 @@ class Pairs:
         return zip(self.query_rows.tolist(), self.stored_rows.tolist(), strict=True)
 
     def drop_duplicates(self) -> Pairs:
-        """Return each pair once; the pairs must be in the order of `from_unsorted`."""
+        """Return each pair once; the pairs must be sorted as those of `from_unsorted`."""
         is_new = np.ones(len(self), np.bool_)
         is_new[1:] = (np.diff(self.query_rows) != 0) | (np.diff(self.stored_rows) != 0)
         return Pairs(self.query_rows[is_new], self.stored_rows[is_new])
@@ -75,10 +75,11 @@ class MatchResult(Pairs):
 
 
 class Index(Protocol):
-    """Protocol of an index: stored regions with row numbers, queried with batches.
+    """Protocol of an index, which stores regions under row numbers and is queried with batches.
 
-    The result for each pair is that of `covey.geometry.relations`. It is exact, except for
-    relations between balls: these are inexact in the direction that loses no event.
+    The pairs of a result are those for which the relation in `covey.geometry.relations` is true.
+    `contains` is exact. For balls, `covers` may be false for a cover, and `overlaps` may be true
+    for balls that do not overlap; so no event is lost.
 
     The tests of an implementation must run `covey.testing.IndexContract`.
     """
@@ -90,7 +91,8 @@ class Index(Protocol):
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Return for each query region the stored regions that cover it, at most `limit`.
 
-        The limit is for each query region; None means no limit.
+        If more than `limit` stored regions cover a query region, any `limit` of them are returned.
+        None means no limit.
         """
         ...
 

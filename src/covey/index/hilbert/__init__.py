@@ -1,17 +1,18 @@
 """The Hilbert index: the most selective attributes on a grid, numbered by Hilbert's curve.
 
-Events become cells, regions become boxes of cells, and a box becomes blocks of the curve: runs of
-2^t positions that start at a multiple of 2^t. All blocks are in one sorted array, so that the
-blocks that contain a position are found by one binary search per block size. Candidates are
-verified by `covey.geometry.relations` (papers: mics).
+An event is represented by a cell of the grid, and a region by a box of cells. A box is divided into
+blocks of the curve; a block is a run of 2^t positions that starts at a multiple of 2^t. All blocks
+are in one sorted array, so that the blocks that contain a position are found by one binary search
+for each block size. Candidates are verified by `covey.geometry.relations` (papers: mics).
 
 Modules, in the order in which data passes through them:
 
-- `grid`: `HilbertGrid`, from events to cells, from regions to boxes; choice of attributes.
+- `grid`: `HilbertGrid`, which maps events to cells and regions to boxes of cells, and
+  `find_selective_attributes`, which chooses its attributes.
 - `index`: `HilbertIndex`, the sorted blocks and the search in them.
 
-Do not use it if regions have no constrained attribute in common, or if all are in a few cells:
-there are too many candidates then.
+Do not use this index if most regions have no constrained attribute in common, or if all regions are
+in a few cells: then there are too many candidates.
 """
 
 from typing import TYPE_CHECKING

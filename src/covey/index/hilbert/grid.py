@@ -1,10 +1,11 @@
 """Grid over a few scalar attributes: an event is in a cell, and a region in a box of cells.
 
-Each chosen attribute is divided into at most 2^bits cells at ascending keys. The cells have equal
-widths or equal numbers of values. Hilbert's curve numbers the cells of all attributes together. The
-grid ignores other attributes and differences within a cell, so it only proposes candidates: the
-cell of each event in a region is among the cells of the region, and so are cells of other events.
-Null is in cell 0, and a list is represented by the interval that contains it (papers: mics).
+The grid divides each chosen attribute into at most 2^bits intervals, which have equal widths or
+about equal numbers of values. A cell of the grid has one of these intervals on each attribute, and
+Hilbert's curve numbers the cells. The grid ignores other attributes and differences within a cell,
+so it only proposes candidates: if a region contains an event, the cell of the event is among the
+cells of the region, but the converse need not be true. Null is in the first interval, and a list of
+values is represented by the smallest interval that contains it (papers: mics).
 
 Cost: a binary search per key; per region the cost of its ranges (`covey.geometry.hilbert`).
 """
@@ -39,8 +40,8 @@ Ints = NDArray[np.int64]
 class HilbertGrid:
     """Grid over chosen attributes of a space.
 
-    `boundaries[j]` has the keys at which cells 1, 2, … of attribute j start. Cell 0 has all smaller
-    keys, and null.
+    The cells of each attribute are numbered from 0. `boundaries[j]` has the keys at which cells 1,
+    2, … of attribute j start, at most 2^bits - 1 keys. Cell 0 contains all smaller keys, and null.
 
     >>> import pyarrow as pa
     >>> from covey import parse
@@ -61,9 +62,9 @@ class HilbertGrid:
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= 30 or self.bits * len(self.attributes) > hilbert.MAX_BITS:
             raise InvalidArgumentError(
-                "a grid has 1 to 30 bits per attribute and at most "
-                f"{hilbert.MAX_BITS} bits in all, got {len(self.attributes)} attributes of "
-                f"{self.bits} bits"
+                f"bits must be from 1 to 30, and at most {hilbert.MAX_BITS} for all attributes of "
+                f"a grid together, got {self.bits} bits for each of {len(self.attributes)} "
+                "attributes"
             )
 
     @classmethod
@@ -74,10 +75,12 @@ class HilbertGrid:
         bits: int,
         bounds: Mapping[str, tuple[float, float]],
     ) -> HilbertGrid:
-        """Return a grid with 2^bits cells of equal width between two bounds of each attribute.
+        """Return a grid that divides each attribute into 2^bits cells of equal width.
 
-        Bounds are included. For dates they are days, for timestamps microseconds since 1970. Values
-        beyond the bounds are in the first or the last cell. Text has no width: use `from_regions`.
+        `bounds` has for each attribute the lower end of its first cell and the upper end of its
+        last cell, both included. They are numbers: days since 1970 for dates, and microseconds
+        since 1970 for timestamps. Values beyond the bounds are in the first or the last cell. Texts
+        have no width: use `from_regions` for them.
 
         Raises:
             InvalidArgumentError: if bounds are missing or not ascending, or an attribute is text.
@@ -88,7 +91,8 @@ class HilbertGrid:
         missing = [name for name in attributes if name not in bounds]
         if missing:
             raise InvalidArgumentError(
-                f"there are no bounds for {', '.join(map(repr, missing))}: give low and high"
+                f"bounds has no entry for {', '.join(map(repr, missing))}: "
+                "add a pair (low, high) for each attribute"
             )
         boundaries = (
             _uniform_boundaries(space[name].type, bits, *bounds[name]) for name in attributes
@@ -99,9 +103,9 @@ class HilbertGrid:
     def from_regions(
         cls, regions: Regions, attributes: Sequence[str], bits: int, *, sample: Events | None = None
     ) -> HilbertGrid:
-        """Return a grid whose cells have about equal numbers of events of a sample.
+        """Return a grid whose cells contain about equal numbers of events of a sample.
 
-        Without a sample, they have about equal numbers of ends of regions.
+        Without a sample, the cells contain about equal numbers of ends of regions.
         """
         boundaries = []
         for name in attributes:
@@ -115,7 +119,7 @@ class HilbertGrid:
         return cls(regions.space, tuple(attributes), bits, tuple(boundaries))
 
     def find_cells(self, events: Events) -> Ints:
-        """Return the cell of each event: a row with one number per attribute."""
+        """Return the cell of each event, as a row with one cell number per attribute."""
         cells = np.zeros((len(events), len(self.attributes)), np.int64)
         for j, (name, boundaries) in enumerate(zip(self.attributes, self.boundaries, strict=True)):
             column = _get_column(events, name, self.space[name].type)
@@ -124,11 +128,11 @@ class HilbertGrid:
         return cells
 
     def find_positions(self, events: Events) -> Ints:
-        """Return the position of the cell of each event on Hilbert's curve."""
+        """Return for each event the position on Hilbert's curve of the cell that contains it."""
         return hilbert.encode_cells(self.find_cells(events), self.bits)
 
     def find_boxes(self, regions: Regions) -> tuple[Ints, Ints]:
-        """Return the lower and the upper corner cell of each region, one row per region.
+        """Return the lower and the upper corner cell of the box of each region, a row per region.
 
         The box of a region contains the boxes of all regions that it covers.
         """
@@ -152,11 +156,11 @@ class HilbertGrid:
         return lower, upper
 
     def find_ranges(self, regions: Regions, *, max_ranges: int | None = None) -> RangeSets:
-        """Return for each region the ranges of positions of its cells.
+        """Return for each region the ranges of positions on Hilbert's curve of its cells.
 
-        If a region has more than `max_ranges` ranges, they are replaced by that many ranges that
-        contain them. The ranges of a region contain those of every region that it covers, unless
-        one of the two has more than `max_ranges`.
+        If a region has more than `max_ranges` ranges, they are replaced by `max_ranges` wider
+        ranges, which contain them. Otherwise, the ranges of a region contain those of every region
+        that it covers and that has at most `max_ranges` ranges too.
         """
         lower, upper = self.find_boxes(regions)
         return hilbert.decompose_boxes(lower, upper, self.bits, max_ranges=max_ranges)
@@ -165,10 +169,10 @@ class HilbertGrid:
 def find_selective_attributes(regions: Regions, count: int) -> tuple[str, ...]:
     """Return the `count` most selective scalar attributes, the most selective one first.
 
-    An attribute is selective if regions admit a small share of it on average. The share that a
-    region admits is the share of the ends of all regions that lie within its interval; it is 1 for
-    a region that does not constrain the attribute. An attribute that no region constrains is never
-    returned.
+    An attribute is the more selective, the smaller the share of its values that regions admit on
+    average. This share is estimated by the share of the ends of all regions that lie within the
+    interval of the region; it is 1 for a region that does not constrain the attribute. Attributes
+    that no region constrains are left out, so fewer than `count` may be returned.
     """
     admitted_shares = {}
     for name, constraints in regions.constraints.items():
@@ -190,33 +194,36 @@ def _check_scalar(attribute: Attribute) -> Type:
     """Return the type of an attribute; raise SchemaError if it is not scalar."""
     if not attribute.type.is_scalar:
         raise SchemaError(
-            f"attribute {attribute.name!r} is {attribute.type}, which has no order that a grid "
-            "could divide: choose scalar attributes"
+            f"attribute {attribute.name!r} is {attribute.type}, which is not a scalar type: "
+            "choose only scalar attributes for a grid"
         )
     return attribute.type
 
 
 def _get_column(events: Events, name: str, type_: Type) -> ScalarColumn:
-    """Return a column of events; raise SchemaError if it has another type."""
+    """Return the column `name` of events; raise SchemaError if its type is not `type_`."""
     column = events[name]
     if not isinstance(column, ScalarColumn) or events.space[name].type != type_:
         expected, other = type_, events.space[name].type
         raise SchemaError(
-            f"attribute {name!r} is {expected} in one space and {other} in the other: "
-            "use one type in both"
+            f"attribute {name!r} is {expected} in the grid and {other} in the events: "
+            "use the same type in both"
         )
     return column
 
 
 def _sample_keys(sample: Events, name: str, type_: Type) -> Keys:
-    """Return the keys of a column of events, without null."""
+    """Return the keys of the column `name` of a sample, without nulls."""
     column = _get_column(sample, name, type_)
     keys: Keys = column.keys[column.valid]
     return keys
 
 
 def _collect_ends(regions: Regions, name: str, whole: Domain) -> Keys:
-    """Return the keys at which intervals of an attribute start, and the keys after their ends."""
+    """Return the keys at which intervals on an attribute start, and the keys after their ends.
+
+    Intervals that start or end with the domain `whole` have no such key.
+    """
     constraints = regions.constraints.get(name)
     if constraints is None or not isinstance(constraints.batch, Scalars):
         return np.empty(0, whole.dtype)
@@ -231,7 +238,7 @@ def _collect_ends(regions: Regions, name: str, whole: Domain) -> Keys:
 
 
 def _first_text_after(end: str | Below) -> str:
-    """Return the first text after an upper end that is not the end of the domain."""
+    """Return the smallest text above an upper end; the end must not be that of the domain."""
     return (end.text or "") if isinstance(end, Below) else next_text(end)
 
 
@@ -243,7 +250,10 @@ def _map_keys(keys: Keys, function: Callable[[Any], Any]) -> Keys:
 
 
 def _quantile_boundaries(keys: Keys, bits: int) -> Keys:
-    """Return at most 2^bits - 1 distinct keys, with about equal numbers of keys between them."""
+    """Return at most 2^bits - 1 of the keys, which divide them into about equal numbers of keys.
+
+    The result is ascending and distinct.
+    """
     ordered = np.sort(keys)
     distinct = _drop_duplicates(ordered)
     max_boundaries = (1 << bits) - 1
@@ -253,7 +263,7 @@ def _quantile_boundaries(keys: Keys, bits: int) -> Keys:
 
 
 def _drop_duplicates(ordered: Keys) -> Keys:
-    """Return ascending keys without duplicates."""
+    """Return the keys, which must be ascending, without duplicates."""
     is_new = np.ones(len(ordered), np.bool_)
     is_new[1:] = ordered[1:] != ordered[:-1]
     distinct: Keys = ordered[is_new]
@@ -261,10 +271,11 @@ def _drop_duplicates(ordered: Keys) -> Keys:
 
 
 def _uniform_boundaries(type_: Type, bits: int, low: float, high: float) -> Keys:
-    """Return the keys at which 2^bits cells of equal width start, without the first cell."""
+    """Return the keys at which 2^bits cells of equal width start, except that of the first cell."""
     if type_.is_text or not low < high:
         raise InvalidArgumentError(
-            f"cells of equal width need numbers and low < high, got {type_} from {low} to {high}"
+            "cells of equal width need an attribute that is not text, and bounds with low < high, "
+            f"got an attribute of type {type_} and bounds ({low}, {high})"
         )
     count = 1 << bits
     if type_.is_fractional:

@@ -1,15 +1,16 @@
 """The Hilbert index: candidates from a grid of few attributes, numbered by Hilbert's curve.
 
-The cells of a stored region are blocks of the curve: runs of 2^t positions that start at a multiple
-of 2^t. All blocks are in one array, sorted by a number that puts a block in the middle of the
-blocks within it. The blocks that contain a position are found by one binary search for each block
-size that occurs, and the blocks within a block are neighbours in the array. Candidates are verified
-by `covey.geometry.relations`, also on the attributes that are not in the grid (papers: mics).
+The cells of a stored region are divided into blocks of the curve; a block is a run of 2^t positions
+that starts at a multiple of 2^t. All blocks are in one array, sorted by block number. In this order
+a block is in the middle of the blocks within it. So the blocks within a block are neighbours in the
+array, and the blocks that contain a position are found by one binary search for each block size.
+Candidates are verified by `covey.geometry.relations`, also on the attributes that are not in the
+grid (papers: mics).
 
 Cost: 12 bytes per block and some tens of blocks per region; a query costs 0.4 µs per candidate, and
-more with tags and balls. Do not use it if most regions have no constrained attribute in common, or
-if all are in a few cells: there are too many candidates then. `SegmentIndex` prunes by all
-attributes.
+more with tags and balls. Do not use this index if most regions have no constrained attribute in
+common, or if all regions are in a few cells: then there are too many candidates. `SegmentIndex`
+uses all attributes.
 """
 
 from __future__ import annotations
@@ -44,21 +45,22 @@ _DEFAULT_ATTRIBUTES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HilbertIndex:
-    """Index of regions by the blocks of Hilbert's curve that they meet.
+    """Index that finds candidates by blocks of Hilbert's curve, and verifies them.
 
-    Guarantee: every result equals that of `BruteForceIndex`.
+    Guarantee: every query returns the same pairs as `BruteForceIndex`; with a limit, it may return
+    other covers.
 
     Args:
         regions: the stored regions.
         grid: the grid, usually of the most selective attributes.
-        max_ranges: largest number of ranges of positions of a region.
+        max_ranges: largest number of ranges of positions that represent a region.
         lower: the lower corner cell of the box of each region.
         upper: the upper corner cell of the box of each region.
         blocks: the numbers of all blocks, ascending.
-        block_rows: the region of each block.
+        block_rows: the row of the region of each block.
         block_sizes: the exponents t of the block sizes 2^t that occur.
         corners: the positions of all lower corner cells on the curve, ascending.
-        corner_rows: the region of each of these corners.
+        corner_rows: the row of the region of each of these corner cells.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -98,12 +100,13 @@ class HilbertIndex:
             regions: the regions to store.
             attributes: names of the scalar attributes of the grid; None for the three most
                 selective ones.
-            bits: the grid has up to 2^bits cells per attribute; 1 to 30.
-            max_ranges: largest number of ranges of positions per region. With fewer ranges the
-                index is smaller and has more candidates.
+            bits: the grid has up to 2^bits cells per attribute. From 1 to 30, and at most 62 for
+                all attributes together.
+            max_ranges: largest number of ranges of positions that represent a region, at least 1.
+                If it is smaller, the index is smaller but has more candidates.
 
         Raises:
-            InvalidArgumentError: if an argument is out of range.
+            InvalidArgumentError: if `bits` or `max_ranges` is out of range.
             SchemaError: if an attribute is unknown or not scalar.
         """
         check_range("bits", bits, 1, 30)
@@ -185,7 +188,8 @@ class HilbertIndex:
     def _make_covering_proposer(self, lower: Ints, upper: Ints) -> Callable[[int], Proposal]:
         """Return a function that proposes the stored boxes that contain each query box.
 
-        Such a box has a block that contains the position of the lower corner of the query box.
+        A stored box that contains a query box has a block that contains the position of the lower
+        corner cell of the query box.
         """
         positions = hilbert.encode_cells(lower, self.grid.bits)
 
@@ -220,7 +224,8 @@ def _verify_proposals(
 ) -> Pairs:
     """Return the proposed pairs for which `holds` is true.
 
-    Pairs are proposed and verified for a portion of the query rows at a time.
+    Pairs are proposed and verified for a portion of the query rows at a time; `propose` takes the
+    first query row of the portion.
     """
     pairs, start = [(np.empty(0, np.int64), np.empty(0, np.int64))], 0
     while start < query_count:
@@ -232,7 +237,7 @@ def _verify_proposals(
 
 
 def _count_candidates(query_count: int, propose: Callable[[int], Proposal]) -> Ints:
-    """Return the number of proposed pairs of each query row."""
+    """Return for each query row the number of pairs that `propose` returns."""
     counts, start = np.zeros(query_count, np.int64), 0
     while start < query_count:
         row_count, query_rows, _ = propose(start)
@@ -242,6 +247,6 @@ def _count_candidates(query_count: int, propose: Callable[[int], Proposal]) -> I
 
 
 def _find_block_sizes(blocks: Ints) -> Ints:
-    """Return the exponent t of each block, which has 2^t positions."""
+    """Return for each block number the exponent t of the size 2^t of the block."""
     exact: Ints = np.log2((blocks & -blocks).astype(np.float64)).astype(np.int64)
     return exact

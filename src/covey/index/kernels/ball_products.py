@@ -1,9 +1,10 @@
 """Inner products of events and balls, compared with the demands of balls.
 
-Demands are those of `covey.index.segment.balls.ball_demands`, one column per ball. Each event comes
-with its norm, and with half of the square of its norm. Products may be summed in any order, because
-demands allow for the difference. Loops that compare write only marks, so that they compile to
-vector instructions.
+Demands and half-plane points are explained in `covey.index.segment.balls.ball_demands`; the demand
+of a ball is one column. For each event, `norms` has the norm of its vector, and `halves` half of
+the square of the norm. The terms of a product may be summed in any order, because demands allow for
+the difference. Loops that compare products write only booleans, so that they compile to vector
+instructions.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ Numbers = NDArray[np.int64]
 def mark_reached(along: Matrix, norms: Vector, bins: NDArray[np.int64], limits: Matrix) -> Any:
     """Return a mask of the clusters (columns) that each event (row) reaches.
 
-    `along` has the component of each event along the direction of each cluster. A cluster is
-    reached if this component is at least the norm of the event times the limit of the cluster.
-    `limits` has one row per bin of norms, and `bins` has the bin of each event.
+    `along` has the component of each event along the direction of each cluster. An event reaches a
+    cluster if this component is at least the norm of the event times the limit of the cluster.
+    `limits` has one row per bin of norms and one column per cluster; `bins` has the bin of the norm
+    of each event.
     """
     marks = np.empty(along.shape, np.bool_)
     for i in range(along.shape[0]):
@@ -43,10 +45,10 @@ def mark_admitted(
     products: Matrix, sign: Vector, square: Vector, linear: Vector, constant: Vector,
     norms: Vector, halves: Vector,
 ) -> Any:  # fmt: skip
-    """Return for each product whether it meets the demand of its ball.
+    """Return for each inner product whether it meets the demand of its ball.
 
-    `products` has a row per event and a column per ball. The demand of a ball consists of `sign`,
-    `square`, `linear` and `constant`.
+    `products` and the result have a row per event and a column per ball. `sign`, `square`, `linear`
+    and `constant` are the demands of the balls.
     """
     marks = np.empty(products.shape, np.bool_)
     for i in range(products.shape[0]):
@@ -62,11 +64,12 @@ def find_near_members(
     events: Numbers, clusters: Numbers, along: Vector, across: Vector, norms: Vector,
     halves: Vector, starts: NDArray[np.int64], points: Matrix, demands: Matrix,
 ) -> Any:  # fmt: skip
-    """Return pairs of an event and a cluster member whose half-plane points allow a match.
+    """Return the pairs of an event and a ball whose half-plane points allow a match.
 
-    Event `events[k]` reaches cluster `clusters[k]`. `along` and `across` are the points of events,
-    `points` those of members. Pairs are counted first, with the same arithmetic, so that no array
-    has to grow.
+    Event `events[k]` reaches cluster `clusters[k]`, and is compared with all balls of the cluster.
+    `along` and `across` are the two coordinates of its point relative to the direction of the
+    cluster; `points` has those of the balls. The pairs are counted before they are written, so that
+    no array must be enlarged.
     """
     counts = np.empty(len(events), np.int64)
     for k in range(len(events)):
@@ -98,7 +101,10 @@ def confirm_products(
     vectors: Matrix, events: Numbers, centres: Matrix, ordinals: Numbers, demands: Matrix,
     norms: Vector, halves: Vector,
 ) -> Any:  # fmt: skip
-    """Return for each pair of an event and a ball whether their product meets the demand."""
+    """Return for each i whether the inner product of an event and a ball meets the ball's demand.
+
+    The event is `events[i]`, and the ball is `ordinals[i]`.
+    """
     is_met = np.empty(len(events), np.bool_)
     for k in range(len(events)):
         event, ball = np.uint64(events[k]), np.uint64(ordinals[k])

@@ -32,14 +32,14 @@ LAST = 0x7FFE
 """Code of an upper end that is the highest key of the domain."""
 ONE = np.uint64(1)
 ONES = np.uint64(0x0001_0001_0001_0001)
-"""The number 1 in the place of each of four codes."""
+"""The number 1 in each of the four codes of a word."""
 FREE = np.uint64(0x8000_8000_8000_8000)
-"""The highest bit in the place of each of four codes, which no code uses."""
+"""The highest bit of each of the four codes of a word; no code uses this bit."""
 
 
 @intrinsic
 def lowest_bit(context: Any, word: Any) -> Any:
-    """Return the position of the lowest bit that is set; the word must not be 0."""
+    """Return the position of the lowest bit of a word that is set; the word must not be 0."""
 
     def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -49,7 +49,7 @@ def lowest_bit(context: Any, word: Any) -> Any:
 
 @intrinsic
 def count_bits(context: Any, word: Any) -> Any:
-    """Return the number of bits that are set."""
+    """Return the number of bits of a word that are set."""
 
     def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -59,7 +59,7 @@ def count_bits(context: Any, word: Any) -> Any:
 
 @intrinsic
 def prefetch_words(context: Any, array: Any, index: Any) -> Any:
-    """Prefetch the cache line of the item of an array at an index."""
+    """Prefetch the cache line that contains `array[index]`."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = make_array(signature.args[0])(target, builder, arguments[0]).data
@@ -76,10 +76,11 @@ def prefetch_words(context: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def intersect_sets(context: Any, sets: Any, starts: Any, count: Any, words: Any) -> Any:
-    """Write the intersection of the `count` sets that start at `starts`, and return a mask.
+    """Write the intersection of some sets to `words`, and return a mask of its words.
 
-    Bit w of the mask is set if word w of the intersection is not zero. The intersection is computed
-    in vector registers, because plain loops, which use memory, take three times as long.
+    The sets start at the first `count` positions of `starts` in the array `sets`. Bit w of the mask
+    is set if word w of the intersection is not zero. The intersection is computed in vector
+    registers, because plain loops, which use memory, take three times as long.
     """
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -108,13 +109,13 @@ def intersect_sets(context: Any, sets: Any, starts: Any, count: Any, words: Any)
 
 @kernel(inline="always")
 def compare_codes(low: Any, high: Any, lower: Any, upper: Any) -> Any:
-    """Compare four codes of a row with those of a box; return two words with free bits.
+    """Compare four codes of a row with those of a box; return two words.
 
-    The first word has the free bits of codes that are outside the box, the second word those of
-    undecided codes. `low` and `high` are codes of the corners of the row, `lower` and `upper` codes
-    of the box. In the difference (x | FREE) - y, the free bit of a code is set if and only if
-    x ≥ y. A code is undecided if it is odd and equal to the code of an end, because key and end are
-    in the same gap between boundaries.
+    In the first word, the free bit of a code is set if the code is outside the box; in the second
+    word, if the code does not decide. `low` and `high` are codes of the corners of the row, `lower`
+    and `upper` codes of the box. In the difference (x | FREE) - y, the free bit of a code is set if
+    and only if x ≥ y. A code does not decide if it is odd and equal to the code of an end of the
+    box, because then key and end are in the same gap between boundaries.
     """
     outside = ~(((low | FREE) - lower) & ((upper | FREE) - high))
     at_lower = ~(((low ^ lower) | FREE) - ONES) & (low << np.uint64(15))

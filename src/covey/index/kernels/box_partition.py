@@ -23,7 +23,7 @@ __all__ = ["find_most_selective", "partition_boxes"]
 def find_most_selective(
     codes: Codes, chance_below: NDArray[np.float32]
 ) -> tuple[Ints, NDArray[np.float32]]:
-    """Return for each box the attribute on which the fewest events are within the box.
+    """Return for each box the attribute on which an event is least likely to be within the box.
 
     The second array has the chance that an event is within the box on that attribute.
     `chance_below[k, c]` is the chance that the code of an event on attribute k is below c.
@@ -48,8 +48,10 @@ def partition_boxes(
 ) -> Ints:
     """Sort the rows of boxes in `order` in place, and return the end of each leaf.
 
-    The rows are divided in two repeatedly, until a part has at most `max_leaf_size` boxes and is a
-    leaf. The boxes of a leaf are sorted by their lower code on one attribute.
+    The rows are divided in two repeatedly. A part with at most `max_leaf_size` boxes is a leaf, and
+    is not divided further. The boxes of a leaf are sorted by their lower codes on one attribute.
+    `chance_below` is that of `find_most_selective`; `max_codes` has the highest code of each
+    attribute.
     """
     ends = np.empty(len(order) // max_leaf_size * 2 + 2, np.int64)
     count = 0
@@ -82,9 +84,10 @@ def _find_best_split(
 ) -> tuple[int, float]:
     """Return the column of codes to divide by, and the share of boxes in the lower part.
 
-    The division with the least work is chosen, on a sample of the boxes. The work is the number of
-    boxes of each part times the chance that an event reaches that part, relative to the chance that
-    it reaches any of the boxes.
+    The lower part has the boxes with the smaller codes. The division with the least work is chosen
+    on a sample of the boxes. The work of a division is the sum over both parts of the number of
+    boxes times the chance that an event reaches the part, divided by the chance that an event
+    reaches any of the boxes.
     """
     width = codes.shape[1] // 2
     count = min(len(rows), _SAMPLE)
@@ -133,7 +136,10 @@ def _find_best_split(
 def _quick_select(
     keys: NDArray[np.uint16], order: NDArray[np.int32], first: int, last: int, middle: int
 ) -> None:
-    """Reorder rows so that no key before `middle` is larger than a key at or after it."""
+    """Reorder `keys` and `order` so that no key before index `middle` is larger than a later key.
+
+    Only the items from index `first` to index `last`, inclusive, are reordered.
+    """
     while last > first:
         a, b, c = keys[first], keys[(first + last) >> 1], keys[last]
         pivot = max(min(a, b), min(max(a, b), c))

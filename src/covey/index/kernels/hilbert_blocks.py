@@ -27,7 +27,7 @@ _PAIRS_PER_BATCH = 1 << 18  # number of candidates at which a call ends
 
 @kernel
 def find_curve_blocks(offsets: Ints, first: Ints, last: Ints) -> tuple[Ints, NDArray[np.int32]]:
-    """Divide the ranges of each row into blocks; return their numbers, and the row of each."""
+    """Divide the ranges of each row into blocks; return the number and the row of each block."""
     blocks, rows = np.empty(4 * len(first) + 64, np.int64), np.empty(4 * len(first) + 64, np.int32)
     count = 0
     for row in range(len(offsets) - 1):
@@ -61,7 +61,7 @@ def _lower_bound(numbers: Ints, number: int) -> int:
 
 @kernel
 def _contains_box(lower: Ints, upper: Ints, i: int, low: Ints, high: Ints, j: int) -> bool:
-    """Return whether box i contains box j."""
+    """Return whether box i of `lower` and `upper` contains box j of `low` and `high`."""
     for m in range(lower.shape[1]):
         if lower[i, m] > low[j, m] or upper[i, m] < high[j, m]:
             return False
@@ -91,7 +91,8 @@ def propose_covering(
 ) -> Proposal:
     """Propose the stored boxes that contain each query box, from query row `start` on.
 
-    The call ends after the query row with which there are `_PAIRS_PER_BATCH` candidates.
+    `positions` has the position of the lower corner cell of each query box. The call ends after the
+    query row at which the number of candidates reaches `_PAIRS_PER_BATCH`, or after the last one.
     """
     pairs, count = np.empty((2, 4096), np.int64), 0
     for i in range(start, len(lower)):
@@ -115,8 +116,8 @@ def propose_covered(
 ) -> Proposal:  # fmt: skip
     """Propose the stored boxes within each query box, from query row `start` on.
 
-    They are found by the cell of their lower corner, which lies in one of the ranges of positions
-    of the query box.
+    The lower corner cell of a stored box within a query box lies in one of the ranges of positions
+    of the query box. The call ends as that of `propose_covering` does.
     """
     pairs, count = np.empty((2, 4096), np.int64), 0
     for i in range(start, len(lower)):
@@ -147,14 +148,16 @@ def propose_overlapping(
 ) -> Proposal:
     """Propose the stored boxes that overlap each query box, from query row `start` on.
 
-    If two boxes overlap, a block of one of them is within a block of the other, or equal to it.
+    If two boxes overlap, a block of one box is within a block of the other box, or equal to it. The
+    blocks of query row i are `query_blocks[starts[i]:starts[i + 1]]`. The call ends as that of
+    `propose_covering` does.
     """
     pairs, count = np.empty((2, 4096), np.int64), 0
     seen = np.full(len(stored_lower), -1, np.int32)
     for i in range(start, len(lower)):
         for p in range(starts[i], starts[i + 1]):
             size = query_blocks[p] & -query_blocks[p]
-            for k in range(-1, len(block_sizes)):  # -1: blocks within it
+            for k in range(-1, len(block_sizes)):  # -1: the blocks within the query block
                 low, high = query_blocks[p] - size + 1, query_blocks[p] + size
                 if k >= 0:
                     t = block_sizes[k]
@@ -179,7 +182,7 @@ def propose_overlapping(
 
 @kernel
 def _overlaps_box(lower: Ints, upper: Ints, i: int, low: Ints, high: Ints, j: int) -> bool:
-    """Return whether boxes i and j have a cell in common."""
+    """Return whether box i of `lower` and `upper` and box j of `low` and `high` share a cell."""
     for m in range(lower.shape[1]):
         if lower[i, m] > high[j, m] or upper[i, m] < low[j, m]:
             return False

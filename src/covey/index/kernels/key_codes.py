@@ -1,8 +1,8 @@
 """Codes of keys among the boundaries of a codebook, and the guide for fast search.
 
 The guide of a codebook divides the range of boundaries into cells, and each cell into parts. It is
-written once, when the codebook is built, and then used to find codes of keys and interval ends.
-This module also has the distinct codes in lists of tokens.
+written once, when the codebook is built, and then used to find codes of keys and of interval ends.
+Another kernel of this module finds the distinct codes in lists of tokens.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ def encode_keys(
     shift: int, cells: NDArray[np.uint32], shifts: NDArray[np.uint8], guide: NDArray[np.uint16],
     steps: int, codes: NDArray[np.uint16],
 ) -> None:  # fmt: skip
-    """Write the code of each key: even at a boundary, odd between two, 0 if not valid."""
+    """Write the code of each key to `codes`.
+
+    The code of a valid key is even if the key equals a boundary, and odd otherwise. If `valid` is
+    false, the code is 0.
+    """
     for i in range(len(keys)):
         code = _encode_key(keys[i], boundaries, shift, cells, shifts, guide, steps)
         codes[i] = code if valid[i] else np.uint64(0)
@@ -45,10 +49,11 @@ def encode_ends(
     shifts: NDArray[np.uint8], guide: NDArray[np.uint16], steps: int, rows: NDArray[np.int64],
     low_codes: NDArray[np.uint16], high_codes: NDArray[np.uint16],
 ) -> None:  # fmt: skip
-    """Write the lowest and the highest code that intervals of keys admit, at the given rows.
+    """Write the lowest and the highest code that intervals of keys admit.
 
-    The ends `low` and `high` of the domain have codes of their own. The code of null, 0, is below
-    all others. It is the lower code of an interval that admits null, and both codes of an interval
+    The codes of interval i are written to `low_codes[rows[i]]` and `high_codes[rows[i]]`. The ends
+    `low` and `high` of the domain have codes of their own. The code of null, 0, is below all other
+    codes. It is the lower code of an interval that admits null, and both codes of an interval
     without a key.
     """
     for i in range(len(lower)):
@@ -68,9 +73,10 @@ def _encode_key(
 ) -> Any:
     """Return the code of a key.
 
-    The distance from the first boundary determines a cell and a part of it; the guide has the range
-    of boundaries of each part. The first steps of the binary search do not branch, because wrong
-    branch predictions would cost more than everything else.
+    The distance of the key from the first boundary determines a cell of the guide and a part of the
+    cell. The guide has the number of boundaries before each part, so only the boundaries within the
+    part are searched. The first steps of this binary search do not branch, because wrong branch
+    predictions would cost more than everything else.
     """
     first, last = boundaries[0], boundaries[-1]
     clipped = min(max(key, first), last)
@@ -99,7 +105,10 @@ def _encode_key(
 def collect_distinct_codes(
     offsets: NDArray[np.int64], codes: NDArray[np.uint16]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-    """Return parallel arrays of list numbers and codes: the distinct codes of each list but 0."""
+    """Return the distinct codes of each list, except 0, as parallel arrays of list and code.
+
+    List i is `codes[offsets[i]:offsets[i + 1]]`.
+    """
     list_numbers, distinct = np.empty(len(codes), np.int32), np.empty(len(codes), np.uint16)
     count = 0
     for i in range(len(offsets) - 1):
@@ -118,10 +127,11 @@ def collect_distinct_codes(
 def divide_cells(
     boundaries: NDArray[np.int64], shift: int, cells: NDArray[np.uint32], shifts: NDArray[np.uint8]
 ) -> int:
-    """Divide each cell into parts, if possible two per boundary in it; return the number of parts.
+    """Divide each cell into parts of equal width, and return the number of parts of all cells.
 
-    Write the first part of each cell to `cells`, and the width of its parts, as the exponent of a
-    power of 2, to `shifts`. `cells` must be 0 before.
+    A cell with n boundaries has more than 2n parts if it is wide enough; an empty cell is one part.
+    The number of the first part of each cell is written to `cells`, which must contain zeros. The
+    parts of cell i have 2^shifts[i] keys.
     """
     for i in range(len(boundaries)):
         cells[_boundary_offset(boundaries, i) >> np.uint64(shift)] += np.uint32(1)
@@ -141,9 +151,10 @@ def write_guide(
     boundaries: NDArray[np.int64], shift: int, cells: NDArray[np.uint32],
     shifts: NDArray[np.uint8], guide: NDArray[np.uint16],
 ) -> int:  # fmt: skip
-    """Write the number of boundaries before each part; return the largest number in one part.
+    """Write to `guide` the number of boundaries before each part.
 
-    After the entries for parts, the guide has one more entry: the number of the last boundary.
+    The guide has one more entry after those for parts: the number of the last boundary, counted
+    from 0. The result is the largest number of boundaries in one part.
     """
     guide[:] = 0
     for i in range(len(boundaries)):
@@ -164,5 +175,5 @@ def write_guide(
 
 @kernel(inline="always")
 def _boundary_offset(boundaries: Any, i: Any) -> Any:
-    """Return the distance of a boundary from the first one."""
+    """Return the distance of boundary i from the first boundary."""
     return np.uint64(boundaries[i]) - np.uint64(boundaries[0])

@@ -1,4 +1,4 @@
-"""Grouping of pairs, which are two parallel arrays, by one of these arrays."""
+"""Grouping of pairs, which are two parallel arrays, by the values of one of these arrays."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def group_pairs(
     groups: NDArray[np.int32], values: NDArray[np.int32], starts: NDArray[np.int64],
     sorted_values: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Write values sorted by group, and the start of each group.
+    """Write the values sorted by group to `sorted_values`, and the start of each group to `starts`.
 
-    Within a group, values keep their order.
+    `starts` has one more item, the end of the last group. Within a group, values keep their order.
     """
     starts[:] = 0
     for i in range(np.uint64(len(groups))):
@@ -41,9 +41,10 @@ def write_pairs(
     pair_query_rows: NDArray[np.int32],
     pair_stored_rows: NDArray[np.int32],
 ) -> None:
-    """Write pairs of a query row and the stored value at an ordinal, sorted by query row.
+    """Write pairs sorted by query row, with the stored values at `ordinals` instead of ordinals.
 
-    Consecutive pairs with the same query row are moved together.
+    Within a query row, pairs keep their order. Consecutive pairs with the same query row are moved
+    together.
     """
     next_slots = np.zeros(query_count + 1, np.int64)
     size = np.uint64(len(query_rows))

@@ -1,7 +1,8 @@
 """Exact verification of residual constraints: intervals and lists of keys, and rules on tags.
 
-Each kernel takes pairs of an event and a constraint that boxes of codes could not decide. It
-computes the same result as `contains` of `Scalars` or `Tags`, on integers.
+Each kernel takes pairs of an event and a constraint that boxes of codes could not decide. The
+result is that of `Scalars.contains` or `Tags.contains`, computed on integers instead of keys and
+tokens.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ def verify_tags(
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Return for each i whether rule `rule_rows[i]` admits the tokens of event `event_rows[i]`.
 
-    The result is that of `Tags.contains`. Stored tokens have numbers from 0 on; -1 is a token that
-    no rule contains, and -2 is null.
+    `numbers` has the token numbers of all events, and `list_offsets` the start of the list of each
+    event: a number from 0 on is a stored token, -1 is a token that no rule contains, and -2 is
+    null. `valid` is false for an event without a list. The other arrays are the fields of a batch
+    of rules (`Tags`), with token numbers instead of tokens.
     """
     is_admitted = np.empty(len(event_rows), np.bool_)
     for i in range(len(event_rows)):
@@ -72,7 +75,9 @@ def verify_keys(
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Return for each i whether constraint `constraint_rows[i]` admits event `event_rows[i]`.
 
-    The result is that of `Scalars.contains`, on the integers of an encoded column.
+    `keys` has the integer key of each event; `valid` is false for null. The other arrays are the
+    fields of a batch of constraints (`Scalars`) with integer keys; `starts` and `values` are its
+    lists.
     """
     is_admitted = np.empty(len(event_rows), np.bool_)
     for i in range(len(event_rows)):

@@ -15,7 +15,10 @@ __all__ = ["find_bucket", "find_tightest_attribute", "write_bucket_sets", "write
 
 @kernel
 def find_tightest_attribute(codes: NDArray[np.uint16], rows: NDArray[np.int32]) -> int:
-    """Return the attribute on which a code is within the fewest boxes, on average over codes."""
+    """Return the attribute on which a code is within the fewest of the boxes at `rows`.
+
+    The number is an average over the codes between the lowest and the highest end of the boxes.
+    """
     width, fewest, best_attribute = codes.shape[1] // 2, np.inf, 0
     for k in range(width):
         first, last = LAST, 2
@@ -40,10 +43,11 @@ def write_node_tests(
     attribute: NDArray[np.int32], base: NDArray[np.int32], scale: NDArray[np.int32],
     size: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Write the tests of a node, one per constrained attribute, and return the number of tests.
+    """Write the tests of a node, and return their number.
 
-    The attribute that distinguishes the children best comes first. The buckets divide the codes
-    from the lowest to the highest end that is neither null nor unbounded.
+    There is a test for each attribute that a child constrains, and at least one test. The attribute
+    that distinguishes the children best comes first. The buckets of a test divide the codes from
+    the lowest to the highest end of the children; null and unbounded ends do not count.
     """
     width, count = codes.shape[1] // 2, 0
     node_children = np.arange(children[node], children[node + 1]).astype(np.int32)
@@ -72,7 +76,10 @@ def write_bucket_sets(
     lower: NDArray[np.uint16], upper: NDArray[np.uint16], base: int, scale: int, size: int,
     sets: NDArray[np.uint64],
 ) -> None:  # fmt: skip
-    """Write for each bucket the set of the children whose codes meet it."""
+    """Write to `sets`, for each bucket, the set of the children whose intervals meet the bucket.
+
+    The interval of child i is from code `lower[i]` to code `upper[i]`.
+    """
     starting = np.zeros((size, WORDS), np.uint64)
     ending = np.zeros((size, WORDS), np.uint64)
     for i in range(len(lower)):

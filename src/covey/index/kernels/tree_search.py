@@ -1,8 +1,13 @@
 """Search in a tree of bitmaps: batches of rows descend to the boxes that contain them.
 
-Results are written to arrays of the caller. When they are full, the kernel returns, and `state`
-(the node and the position in `rows`) says where the next call continues: growing the arrays in the
-kernel would cost more than the search. `high` is None if both corners of every row are the same.
+A row is a row of codes of a query, with a lower corner in `low` and an upper corner in `high`;
+`high` is None if both corners of every row are the same. A child of a node is a node of the next
+level or, if the node is a leaf, a box. The arguments from `children` to `sets` are the fields of
+`TreeLevel`.
+
+Results are written to arrays of the caller. When these are full, the kernel returns, and `state`
+(the node and the position in `rows`) says where the next call continues. Kernels do not enlarge the
+arrays themselves, because that would take longer than the search.
 """
 
 from __future__ import annotations
@@ -41,9 +46,9 @@ def descend(
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Write pairs of a child and a row that may be in a box below it; return their number.
+    """Write the pairs of a child and a row that a box below the child may contain.
 
-    Rows `rows[starts[v]:starts[v + 1]]` have reached node v.
+    Rows `rows[starts[v]:starts[v + 1]]` have reached node v. The result is the number of pairs.
     """
     words, set_starts = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
     found_count, max_found_count = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
@@ -90,13 +95,13 @@ def match_leaves(
     ends: NDArray[np.int64], end_starts: NDArray[np.int64], sparse: NDArray[np.int64],
     odd: NDArray[np.uint64], odd_before: NDArray[np.uint32],
 ) -> int:  # fmt: skip
-    """Write pairs of a box and a row whose corners are both in it, and return their number.
+    """Write the pairs of a box and a row such that the box contains both corners of the row.
 
     Rows `rows[starts[v]:starts[v + 1]]` have reached leaf v. Codes are compared first; keys are
-    compared only if the code of a row equals an odd code of the box. The sets of rows that come
-    later are prefetched, because otherwise half of the time would be spent waiting for memory.
-    `fours` has one entry per word of four codes of a row, if the kernel is compiled for that number
-    of words, and otherwise none.
+    compared only if the code of a row equals an odd code of the box. The bitmaps that the next rows
+    need are prefetched, because otherwise half of the time would be spent waiting for memory.
+    `fours` is a tuple with one item for each word of four codes of a row, if the kernel is compiled
+    for this number of words; it is empty otherwise. The result is the number of pairs.
     """
     words, set_starts = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
     block_rows, block_ordinals = np.empty(_BLOCK, np.int32), np.empty(_BLOCK, np.int32)
@@ -202,7 +207,8 @@ def match_leaves_limited(
     """Write pairs as `match_leaves` does, until each query row has as many boxes as it needs.
 
     `remaining` has the number of further boxes that each query row needs, and is updated. Only
-    boxes with a bit in `exact_bits` are counted, because others may be false candidates.
+    boxes whose bit in `exact_bits` is set are counted, because other boxes may be false candidates.
+    The result is the number of pairs.
     """
     words, set_starts = np.empty(WORDS, np.uint64), np.empty(2 * low.shape[1], np.uint64)
     found_count, max_found_count = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN
@@ -256,7 +262,7 @@ def verify_boxes(
     end_starts: NDArray[np.int64], sparse: NDArray[np.int64], odd: NDArray[np.uint64],
     odd_before: NDArray[np.uint32],
 ) -> NDArray[np.bool_]:  # fmt: skip
-    """Return for each i whether the box at `ordinals[i]` contains both corners of `rows[i]`."""
+    """Return for each i whether box `ordinals[i]` contains both corners of row `rows[i]`."""
     is_inside = np.empty(len(rows), np.bool_)
     for i in range(len(rows)):
         row, ordinal = np.uint64(rows[i]), np.uint64(ordinals[i])
@@ -286,7 +292,10 @@ def _contains_corners(
     odd: Any,
     odd_before: Any,
 ) -> Any:
-    """Return whether a box contains both corners of a row, by its codes and then by its ends."""
+    """Return whether the box at an ordinal contains both corners of a row.
+
+    Codes are compared first, then keys if codes do not decide.
+    """
     groups = np.uint64(low_words.shape[1])
     outside, doubtful = np.uint64(0), np.uint64(0)
     for g in range(groups):
@@ -323,7 +332,7 @@ def _fetch_sets(
     low: Any, row: Any, tests: Any, node: Any, attribute: Any, base: Any, scale: Any, size: Any,
     offset: Any, sets: Any,
 ) -> None:  # fmt: skip
-    """Prefetch the sets of a node that a row needs."""
+    """Prefetch those bitmaps of a node in which the lower corner of a row will be looked up."""
     for t in range(np.uint64(tests[node]), np.uint64(tests[node + ONE])):
         bucket = find_bucket(low[row, np.uint64(attribute[t])], base[t], scale[t], size[t])
         start = np.uint64(offset[t] + bucket * WORDS)
@@ -336,7 +345,10 @@ def _write_set_starts(
     low: Any, high: Any, row: Any, first: Any, last: Any, attribute: Any, base: Any, scale: Any,
     size: Any, offset: Any, set_starts: Any,
 ) -> Any:  # fmt: skip
-    """Write the starts of the sets of both corners of a row, and return their number."""
+    """Write the positions in `sets` of the bitmaps for both corners of a row; return their number.
+
+    There is one bitmap per corner for each of the tests from `first` to `last` - 1.
+    """
     count = np.uint64(0)
     for t in range(first, last):
         k = np.uint64(attribute[t])
@@ -355,9 +367,10 @@ def _admits_keys(
     low: Any, high: Any, low_keys: Any, high_keys: Any, row: Any, query_row: Any, codes: Any,
     ordinal: Any, ends: Any, end_starts: Any, sparse: Any, odd: Any, odd_before: Any,
 ) -> Any:  # fmt: skip
-    """Return whether the ends of a box admit the keys of a row where both have the same odd code.
+    """Return whether the keys of a row are within the ends of a box.
 
-    Other codes are not compared.
+    Keys are compared only on attributes on which row and box have the same odd code. `query_row` is
+    the query of the row: its keys are `low_keys[query_row]` and `high_keys[query_row]`.
     """
     width = low.shape[1]
     for k in range(width):
@@ -379,7 +392,7 @@ def _admits_keys(
 def _read_end(
     ends: Any, end_starts: Any, sparse: Any, odd: Any, odd_before: Any, ordinal: Any, column: Any
 ) -> Any:
-    """Return the stored end of a box in a column; the code of the box must be odd there."""
+    """Return the stored end of a box in a column of codes; the code in this column must be odd."""
     start, sparse_row = end_starts[column], sparse[column]
     if sparse_row < 0:
         return ends[start + np.int64(ordinal)]
@@ -396,9 +409,9 @@ def descend_overlapping(
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Write pairs of a child and a row that may overlap a box below it; return their number.
+    """Write the pairs of a child and a row such that a box below the child may overlap the row.
 
-    The arguments are those of `descend`.
+    The arguments and the result are those of `descend`.
     """
     words, met = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
     found_count, max_found_count = np.uint64(0), np.uint64(len(found_rows)) - _CHILDREN

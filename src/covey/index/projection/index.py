@@ -1,15 +1,16 @@
 """The random projection index: each region is represented by a small box (papers: projection).
 
-All numbers (also dates and times) form one box, in units of their usual widths. Each vector
-attribute forms a ball. The box and each ball are projected on k random directions. The intervals
-on the directions are the attributes of a `SegmentIndex`, which takes the place of the paper's
-layered range tree; its candidates are verified by the exact relation. Texts and long decimals are
-attributes of that segment as well. Constraints without a projection (tags, cosine balls, null,
-several balls) leave the box unbounded.
+The intervals of a region on all numbers (also dates and times) form one box, in units of the median
+widths. Its constraint on a vector attribute is a ball. The box and each ball are projected on k
+random directions. Each direction is an attribute of a `SegmentIndex`, which replaces the layered
+range tree of the paper. The candidates of the segment are verified with the original regions. Texts
+and long decimals are attributes of the segment as well. A small box is unbounded where a constraint
+cannot be projected: cosine balls, several balls, and numbers or vectors that may be null. It has no
+attribute for tags.
 
-Cost: k × d products per region, and a segment of k attributes in addition to the regions. Do not
-use it if regions leave numbers free or have few attributes: `SegmentIndex` alone is exact, and
-faster then.
+Cost: k · d multiplications per region with d dimensions, and the memory of a segment with k
+attributes in addition to that of the regions. Do not use this index if regions have few attributes
+or do not constrain all numbers: then `SegmentIndex` is faster.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ class FalseCovers:
     Args:
         query_count: number of query regions.
         stored_count: number of stored regions.
-        direction_count: number of directions of the projection that has the fewest.
+        direction_count: smallest number of directions of any projection of the index.
         candidates: number of pairs that were proposed.
-        covers: number of pairs that are covers.
+        covers: number of proposed pairs that are covers.
         redundant: number of query regions that have a cover, while their first candidate is a false
             cover. A method that verifies only the first candidate, as the paper does, forwards
             these regions unnecessarily.
@@ -78,7 +79,7 @@ class FalseCovers:
 
     @property
     def expected_false_share(self) -> float:
-        """Theoretical value of `false_share_of_non_covers`; see `false_cover_probability`."""
+        """Approximation of `false_share_of_non_covers`; see `false_cover_probability`."""
         return false_cover_probability(self.direction_count)
 
 
@@ -86,7 +87,8 @@ class FalseCovers:
 class RandomProjectionIndex:
     """Index that finds candidates by random projections, and verifies them.
 
-    Guarantee: every result equals that of `BruteForceIndex`.
+    Guarantee: every query returns the same pairs as `BruteForceIndex`; with a limit, it may return
+    other covers.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -118,16 +120,17 @@ class RandomProjectionIndex:
 
         Args:
             regions: the regions to store.
-            direction_count: number of directions of each projection; None for the number of
-                dimensions, but at most four.
-            kind: distribution of the directions.
+            direction_count: number of directions of each projection, from 1 to 10,000. With None, a
+                projection has as many directions as dimensions, but at most four.
+            kind: distribution of the directions; see the methods of
+                `covey.geometry.projections.Directions`.
             seed: seed of the random directions.
-            mapping: the mapping of another index, to be used instead of a new one. Indexes that
-                share a mapping project a query only once.
+            mapping: the mapping of another index, to be used instead of a new one. It replaces
+                `direction_count`, `kind` and `seed`. If several indexes share a mapping and are
+                queried with the same regions, the regions are projected only once.
 
         Raises:
-            InvalidArgumentError: if the number of directions is not from 1 to 10,000, or the seed
-                is negative.
+            InvalidArgumentError: if `direction_count` is out of range, or `seed` is negative.
         """
         check_range("seed", seed, 0)
         if direction_count is not None:
@@ -148,7 +151,7 @@ class RandomProjectionIndex:
 
     @property
     def direction_count(self) -> int:
-        """Number of directions of the projection that has the fewest."""
+        """Smallest number of directions of any projection; 0 if there are no projections."""
         return self.mapping.direction_count
 
     @check_arguments
@@ -166,8 +169,8 @@ class RandomProjectionIndex:
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Return for each query region the stored regions that cover it, at most `limit`.
 
-        With a limit, few candidates are verified first, and all candidates only for the query
-        regions for which these were not enough.
+        With a limit, only a few candidates of each query region are verified at first. All its
+        candidates are verified only if fewer than `limit` covers were found.
         """
         self._check_types(regions)
         query_boxes, query_rows = self.mapping.project_inner(regions)
@@ -186,7 +189,7 @@ class RandomProjectionIndex:
             candidates.query_rows.astype(np.int64), candidates.stored_rows.astype(np.int64)
         )
         covers_found = Pairs(candidates.query_rows[is_cover], candidates.stored_rows[is_cover])
-        # Query rows for which the number of candidates was limited may have more.
+        # Query rows for which the number of candidates was limited may have more covers.
         incomplete_rows = np.flatnonzero(
             np.bincount(candidates.query_rows) >= _CANDIDATES_PER_COVER * limit
         )
@@ -269,7 +272,7 @@ class RandomProjectionIndex:
         )
 
     def _check_types(self, regions: Regions) -> None:
-        """Raise SchemaError if a constrained attribute has another type in the query regions."""
+        """Raise SchemaError if an attribute of stored regions has another type in `regions`."""
         check_same_types(self.regions, regions.space, self.regions.constraints)
 
     def _verify_candidates(
@@ -279,7 +282,7 @@ class RandomProjectionIndex:
         propose: Callable[[Regions], Pairs],
         holds: Holds,
     ) -> Pairs:
-        """Return the candidates for which `holds` is true."""
+        """Return those pairs proposed by `propose` for which `holds` is true."""
         portions = []
         for i, r in self._propose_batches(query_boxes, query_rows, propose):
             is_verified = holds(i, r)
@@ -289,10 +292,11 @@ class RandomProjectionIndex:
     def _propose_batches(
         self, query_boxes: Regions, query_rows: Ints, propose: Callable[[Regions], Pairs]
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Yield candidates in portions: an array of query rows and one of stored rows.
+        """Yield the pairs that `propose` returns, in portions.
 
-        All pairs of a query row are in one portion, each once. The more pairs a portion has, the
-        fewer query rows the next one has.
+        A portion consists of an array of query rows and an array of stored rows. It contains all
+        pairs of its query rows, each once. The number of query rows of a portion is chosen by the
+        number of pairs in the previous portion. `query_rows` has the query row of each box.
         """
         start, step = 0, _INITIAL_BATCH
         while start < len(query_rows):

@@ -1,8 +1,9 @@
 """The mapping of regions and events to small boxes by random projections.
 
-All number attributes form one box, and each vector attribute forms a ball. The box and each ball
-are projected on directions of their own, and the intervals on the directions are the attributes of
-a small box. Texts and long decimals are attributes of the small box as they are.
+The intervals of a region on all number attributes form one box, and its constraint on a vector
+attribute is a ball. The box and each ball are projected on directions of their own. A small box
+consists of one interval for each direction. Constraints on texts and long decimals are constraints
+of the small box without a change.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _DIRECTION_KINDS = {
     "signs": Directions.random_signs,
     "sparse": Directions.sparse,
 }
-_DEFAULT_DIRECTIONS = 4  # a segment compares four codes at once
+_DEFAULT_DIRECTIONS = 4  # because a segment compares four codes at once
 _SAMPLE = 10_000  # constraints from which the unit of an attribute is estimated
 _TINY = 1e-20  # largest distance of vectors whose float32 distance is 0
 
@@ -48,14 +49,14 @@ _TINY = 1e-20  # largest distance of vectors whose float32 distance is 0
 class ProjectionMapping:
     """Mapping of regions and events to small boxes.
 
-    The last query is cached, because several indexes with the same mapping may be queried with the
-    same regions.
+    The inner boxes of the last query regions are cached, because several indexes with the same
+    mapping may be queried with the same regions.
 
     Args:
-        numeric: projection of all number attributes; None if there are none.
+        numeric: projection of all number attributes; None if there are no number attributes.
         vectors: projections of the vector attributes.
-        unprojected_attributes: texts and long decimals, which are attributes of the boxes.
-        shared_codebooks: codebooks that the indexes of these boxes share.
+        unprojected_attributes: texts and long decimals, which are attributes of the small boxes.
+        shared_codebooks: codebooks that the indexes of small boxes share.
     """
 
     numeric: NumericProjection | None
@@ -84,12 +85,13 @@ class ProjectionMapping:
     ) -> ProjectionMapping:
         """Return a mapping with random directions for the attributes that the regions constrain.
 
-        `direction_count` is the number of directions of each projection; None means the number of
-        dimensions, but at most four.
+        `direction_count` is the number of directions of each projection. If it is None, a
+        projection has as many directions as dimensions, but at most four. `kind` is "orthonormal",
+        "signs" or "sparse".
         """
         if kind not in _DIRECTION_KINDS:
             raise InvalidArgumentError(
-                f"the kind of directions must be one of {', '.join(_DIRECTION_KINDS)}, got {kind!r}"
+                f"kind must be one of {', '.join(_DIRECTION_KINDS)}, got {kind!r}"
             )
 
         def draw(d: int, part: int) -> Directions:
@@ -116,13 +118,13 @@ class ProjectionMapping:
 
     @property
     def direction_count(self) -> int:
-        """Number of directions of the projection that has the fewest; 0 without projections."""
+        """Smallest number of directions of any projection; 0 if there are no projections."""
         drawn = [projection.directions for projection in self.vectors]
         drawn += [self.numeric.directions] if self.numeric else []
         return min(map(len, drawn), default=0)
 
     def can_project(self, regions: Regions) -> bool:
-        """Return whether the mapping has every attribute (except tags) that regions constrain."""
+        """Return whether the mapping has all attributes, except tags, that `regions` constrain."""
         names = {projection.name for projection in self.vectors} | {
             a.name for a in self.unprojected_attributes
         }
@@ -130,7 +132,11 @@ class ProjectionMapping:
         return all(n in names or regions.space[n].type.is_tags for n in regions.constraints)
 
     def project_events(self, events: Events) -> Regions:
-        """Return the small boxes of events, which are regions of size zero."""
+        """Return the small box of each event.
+
+        The intervals of a projection are unbounded if the event has null in one of its attributes,
+        or no finite vector.
+        """
         scalars = [*(self.numeric.attributes if self.numeric else ()), *self.unprojected_attributes]
         columns = {a.name: events[a.name] for a in scalars}
         points = Regions.from_events(Events(events.space, len(events), columns))
@@ -141,9 +147,10 @@ class ProjectionMapping:
     def project_outer(self, regions: Regions, widenings: int) -> Regions:
         """Return for each region its outer box.
 
-        It contains the inner boxes of all regions that the region covers, and with `widenings=2`
-        also their outer boxes with one widening. `widenings` is the number of widenings for
-        rounding errors; see `covey.geometry.projections.Directions.project_outer_balls`.
+        If the region covers another region, the outer box contains an inner box of the other
+        region. With `widenings=2`, it also contains the outer box (with one widening) of the other
+        region, unless that is one of `find_multi_ball_rows`. `widenings` is the number of widenings
+        for rounding errors; see `covey.geometry.projections.Directions.project_outer_balls`.
         """
         ends = [self.numeric.project_regions(regions)] if self.numeric else []
         ends += [
@@ -155,9 +162,9 @@ class ProjectionMapping:
     def project_inner(self, regions: Regions) -> tuple[Regions, Ints]:
         """Return the inner boxes of all regions, and the query row of each box.
 
-        The outer box of a cover contains at least one inner box of the region that it covers. A
-        region with several balls has one inner box per ball, because a cover need contain only one
-        of the balls. The result for the last query is cached.
+        If one region covers another, the outer box of the first contains at least one inner box of
+        the second. A region with several balls on an attribute has one inner box per ball, because
+        a cover must contain only one of the balls. The result for the last query is cached.
         """
         for cached_regions, boxes in self._last_query:
             if cached_regions is regions:
@@ -167,10 +174,11 @@ class ProjectionMapping:
         return boxes
 
     def find_multi_ball_rows(self, regions: Regions) -> Ints:
-        """Return the rows that have several balls on an attribute.
+        """Return the rows of the regions that have several balls, one of them l2, on an attribute.
 
-        Their outer boxes are unbounded, but other regions may still cover them, so the index stores
-        these rows a second time.
+        Their outer boxes are unbounded on the directions of this attribute, so the outer box of a
+        cover need not contain them. `RandomProjectionIndex` stores the boxes of these rows in a
+        second segment.
         """
         has_several = np.zeros(len(regions), np.bool_)
         for projection in self.vectors:
@@ -204,7 +212,7 @@ class ProjectionMapping:
     def _build_boxes(
         self, count: int, ends: Sequence[Ends], constraints_by_name: Mapping[str, Constraints]
     ) -> Regions:
-        """Return boxes with the intervals on all directions and the constraints not projected."""
+        """Return small boxes from intervals on all directions and from unprojected constraints."""
         constraints = _build_intervals(ends)
         for attribute in self.unprojected_attributes:
             if attribute.name in constraints_by_name:
@@ -214,11 +222,11 @@ class ProjectionMapping:
 
 @dataclass(frozen=True, slots=True)
 class NumericProjection:
-    """Projection of all number attributes as one box: units of attributes, and directions.
+    """Projection of all number attributes as one box on random directions.
 
-    A region that admits null in an attribute is unbounded in that attribute, and so is an event
-    with null. Origins and units turn a number x of attribute i into
-    `(x - origins[i]) / units[i]`.
+    Before the projection, a number x of attribute i is replaced by `(x - origins[i]) / units[i]`.
+    If a region admits null in an attribute, its box is unbounded in that attribute, as is the box
+    of an event with null.
     """
 
     directions: Directions
@@ -230,7 +238,7 @@ class NumericProjection:
     def from_regions(
         cls, regions: Regions, attributes: Sequence[Attribute], directions: Directions
     ) -> NumericProjection:
-        """Return a projection whose units are estimated from the intervals of regions."""
+        """Return a projection with origins and units that suit the intervals of regions."""
         origins_and_units = [
             _estimate_units(regions.constraints[a.name].batch, a.type) for a in attributes
         ]
@@ -238,7 +246,7 @@ class NumericProjection:
         return cls(directions, tuple(attributes), origins, units)
 
     def project_regions(self, regions: Regions) -> Ends:
-        """Return the ends of the intervals of regions on each direction."""
+        """Return for each region the ends of its intervals on all directions."""
         shape = (len(self.attributes), len(regions))
         lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
         for i, attribute in enumerate(self.attributes):
@@ -251,7 +259,7 @@ class NumericProjection:
         return self.directions.project_boxes(lower.T, upper.T)
 
     def _to_units(self, i: int, low: Floats, high: Floats) -> Ends:
-        """Return numbers of attribute i in its unit; their order is preserved."""
+        """Convert lower and upper ends to the unit of attribute i; their order is preserved."""
         with np.errstate(over="ignore"):
             origin, unit = self.origins[i], self.units[i]
             return (low - origin) / unit, (high - origin) / unit
@@ -261,16 +269,20 @@ class NumericProjection:
 class VectorProjection:
     """Projection of the balls of one vector attribute.
 
-    Outer balls are widened, because `covers` and `overlaps` of `covey.geometry.balls` treat a ball
-    of radius r as if its radius were up to r(1 + 2ε) + 2·1e-20, with ε the relative error of a
-    float32 distance.
+    Balls of outer boxes are widened, because `covers` and `overlaps` of `covey.geometry.balls`
+    treat a ball of radius r as if its radius were up to r(1 + 2ε) + 2·1e-20, where ε is the
+    relative error of a float32 distance.
     """
 
     name: str
     directions: Directions
 
     def find_single_balls(self, regions: Regions) -> Ints:
-        """Return for each region the number of its only ball if that is an l2 ball, or -1."""
+        """Return for each region the row of its only ball in the batch of all balls, or -1.
+
+        The result is -1 for a region that admits null, has no ball or several balls, or whose ball
+        is not an l2 ball with a finite radius and centre.
+        """
         chosen = np.full(len(regions), -1)
         if (constraints := regions.constraints.get(self.name)) is not None:
             assert isinstance(constraints.batch, Balls)
@@ -285,9 +297,10 @@ class VectorProjection:
         return chosen
 
     def find_ball_choices(self, regions: Regions) -> RaggedArray:
-        """Return for each region the numbers of its l2 balls; every cover contains one of them.
+        """Return for each region the list of its l2 balls, as rows of the batch of all balls.
 
-        A region without such balls has the list [-1].
+        A cover of the region contains at least one of its balls. The list is [-1] if the region has
+        no l2 ball with a finite radius and centre, or admits null.
         """
         chosen = self.find_single_balls(regions)
         lists = RaggedArray(np.arange(len(regions) + 1), chosen)
@@ -306,10 +319,11 @@ class VectorProjection:
         return RaggedArray.from_rows(rows, np.int64)
 
     def project_balls(self, regions: Regions, ball_numbers: Ints, widenings: int) -> Ends:
-        """Return the ends of the intervals of balls on each direction.
+        """Return for each ball the ends of its intervals on all directions.
 
-        The number -1 means no ball: all its intervals are unbounded. `widenings` is that of
-        `project_outer`; with 0 the balls are not widened.
+        `ball_numbers` has rows of the batch of all balls. For -1, which means no ball, all
+        intervals are unbounded. `widenings` is that of `project_outer`; with 0, balls are not
+        widened.
         """
         low, high = self._unbounded_ends(len(ball_numbers))
         if (rows := np.flatnonzero(ball_numbers >= 0)).size:
@@ -330,7 +344,10 @@ class VectorProjection:
         return low, high
 
     def project_events(self, events: Events) -> Ends:
-        """Return the ends of events on each direction; infinite without a finite vector."""
+        """Return for each event the ends of its intervals on all directions.
+
+        The intervals of an event without a finite vector are unbounded.
+        """
         column = events[self.name]
         assert isinstance(column, VectorColumn)
         low, high = self._unbounded_ends(len(events))
@@ -342,13 +359,13 @@ class VectorProjection:
         return low, high
 
     def _unbounded_ends(self, count: int) -> Ends:
-        """Return ends that are infinite on all directions."""
+        """Return the ends of `count` rows of unbounded intervals."""
         shape = (len(self.directions), count)
         return np.full(shape, -np.inf).T, np.full(shape, np.inf).T
 
 
 def _build_intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
-    """Return intervals of doubles by direction; unbounded intervals are left out."""
+    """Return constraints by the name of the direction; unbounded intervals are left out."""
     constraints = {}
     lows, highs = ([column for e in ends for column in e[side].T] for side in (0, 1))
     for j, (low, high) in enumerate(zip(lows, highs, strict=True)):
@@ -365,7 +382,7 @@ def _build_intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
 
 
 def _is_ball(batch: Balls) -> Bools:
-    """Return for each ball or shell whether it is an l2 one with a finite radius and centre."""
+    """Return for each ball whether it is an l2 ball with a finite radius and centre."""
     is_finite = np.isfinite(decode_floats(batch.upper, FLOAT)) & np.isfinite(batch.centres).all(
         axis=1
     )
@@ -379,7 +396,10 @@ def _is_number(type_: Type) -> bool:
 
 
 def _compute_corners(batch: Scalars, type_: Type) -> Ends:
-    """Return both ends as numbers, infinite where an end is missing or null is admitted."""
+    """Return the lower and the upper end of each constraint as numbers.
+
+    An end is infinite if the constraint has no such end, or admits null.
+    """
     low, high = (_keys_to_floats(keys, type_) for keys in (batch.lower, batch.upper))
     # The domain of booleans has two keys, so that its ends are finite bounds.
     free, is_boolean = batch.nulls, type_.name == "boolean"
@@ -389,7 +409,7 @@ def _compute_corners(batch: Scalars, type_: Type) -> Ends:
 
 
 def _keys_to_floats(keys: Ints, type_: Type) -> Floats:
-    """Return numbers in the order of keys; NaN, the highest key, becomes infinity."""
+    """Convert keys to numbers of the same order; NaN, which has the highest key, is infinite."""
     if not type_.is_fractional:
         return keys.astype(np.float64)
     floats = decode_floats(keys, type_).astype(np.float64)
@@ -398,10 +418,11 @@ def _keys_to_floats(keys: Ints, type_: Type) -> Floats:
 
 
 def _estimate_units(batch: Any, type_: Type) -> tuple[float, float]:
-    """Return the origin and the unit of an attribute: median end and median width of intervals.
+    """Return the origin and the unit of an attribute.
 
-    If the median width is 0, as for points, the unit is the range of the ends; if that is 0 or
-    there are no ends, it is 1.
+    The origin is the median of the ends of intervals, and the unit is the median of their widths.
+    If this median is 0, as it is for points, the unit is the range of the ends. If that is 0 too,
+    or there are no ends, the unit is 1.
     """
     chosen = np.arange(0, len(batch), max(1, len(batch) // _SAMPLE))
     low, high = _compute_corners(batch.take(chosen), type_)

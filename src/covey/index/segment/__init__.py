@@ -1,22 +1,24 @@
 """The segment index: immutable arrays for any mix of intervals, lists, tags and balls.
 
-Scalar keys become 16-bit codes, regions become boxes of codes, and boxes are the leaves of a tree
-of bitmaps. A region that requires tokens is found by its rarest token, which is one more attribute
-of that tree; a region with a single ball is found by clusters of balls instead. A constraint that a
-box cannot express is a residual constraint, which is verified on candidates only. All data are
-plain arrays, which may be memory maps.
+Keys of scalar attributes are encoded as 16-bit codes, and regions as boxes of codes. A tree of
+bitmaps finds the boxes. A region may be found by the rarest token that it requires; this token is
+one more attribute of the tree. A region with a single ball is found by clusters of balls instead of
+the tree. A constraint that a box cannot express is a residual constraint, which is verified on
+candidates only. All data are plain arrays, which may be memory maps.
 
 Modules, in the order in which data passes through them:
 
-- `codebook`: boundaries of one attribute, and the code of a key among them.
+- `codebook`: the boundaries of one attribute, and the codes of keys relative to the boundaries.
 - `text_ranks`: texts and long decimals as integer ranks, so that they have codes as well.
-- `encoded_column`: one scalar attribute: keys of any type as integers, with its codebook.
-- `token_vocabulary`: number and code of each token of one tags attribute; required tokens.
+- `encoded_column`: one scalar attribute, with its keys as integers and its codebook.
+- `token_vocabulary`: the number and the code of each token of one tags attribute; required tokens.
 - `coded_boxes`: boxes of codes, with the interval ends that codes do not determine.
-- `bitmap_tree`: the tree of bitmaps over boxes: leaves and boxes for rows of codes.
-- `build`: regions to arrays: order of boxes, lead tokens, residuals, shared codebooks.
-- `balls`: regions that are found by a ball on a vector attribute, with balls in clusters.
-- `query`: events and regions as rows of codes, pair buffers, residual verification.
+- `bitmap_tree`: the tree of bitmaps, which finds the leaves and boxes for rows of codes.
+- `build`: builds a segment from regions: order of boxes, lead tokens, residual constraints, shared
+  codebooks.
+- `balls`: the index of regions that have a single ball on a vector attribute.
+- `query`: events and regions as rows of codes, buffers for pairs, verification of residual
+  constraints.
 - `data`: `SegmentData`, all arrays of a segment, and regions reconstructed from them.
 - `index`: `SegmentIndex`, the public class: match, find covering, covered and overlapping.
 - `serialization`: a segment as named arrays and back; the names are part of the file format.

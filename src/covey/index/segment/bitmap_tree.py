@@ -1,10 +1,10 @@
 """Tree of bitmaps over boxes of codes.
 
-A leaf has up to 1,024 similar boxes. A node of the level above has the bounds of up to 1,024
-leaves, and so on up to one root. For each attribute, a node divides the codes into buckets. For
-each bucket it has a bitmap: the set of the children that meet the bucket. So one AND per attribute
-tests all children at once. Batches descend level by level and node by node, so that the sets of a
-node stay in the cache.
+A leaf has up to 1,024 similar boxes as children. A node of the level above has up to 1,024 leaves
+as children, each with the bounds of its boxes, and so on up to one root. For each attribute, a node
+divides the codes into buckets. For each bucket it has a bitmap: the set of the children that meet
+the bucket. So one AND per attribute tests all children at once. Batches descend level by level and
+node by node, so that the bitmaps of a node stay in the processor's cache.
 
 Cost: 128 bytes per bucket, attribute and leaf, which is 5 bytes per box and attribute.
 """
@@ -41,10 +41,10 @@ class TreeLevel(NamedTuple):
         children: node v has the children `children[v]` to `children[v + 1]` - 1.
         tests: node v has the tests `tests[v]` to `tests[v + 1]` - 1, one for each attribute tested.
         attribute: the attribute of each test.
-        base: the lowest code of the second bucket of each test; see `find_bucket`.
-        scale: buckets per code of each test, times 2^16.
-        size: number of buckets of each test.
-        offset: position in `sets` of the first bucket of each test.
+        base: for each test, the lowest code of its second bucket; see `find_bucket`.
+        scale: for each test, the number of buckets per code, times 2^16.
+        size: for each test, the number of buckets.
+        offset: for each test, the position in `sets` of its first bitmap.
         sets: the bitmaps of children, `WORDS` words for each bucket.
     """
 
@@ -59,7 +59,7 @@ class TreeLevel(NamedTuple):
 
     @classmethod
     def build(cls, codes: Codes, children: Ints, max_buckets: int) -> TreeLevel:
-        """Build nodes over boxes; node v has the boxes `children[v]` to `children[v + 1]` - 1."""
+        """Build the nodes over boxes; node v has boxes `children[v]` to `children[v + 1]` - 1."""
         width, nodes = codes.shape[1] // 2, len(children) - 1
         node_tests = np.zeros((4, nodes, width), np.int32)
         counts = np.array(
@@ -94,7 +94,7 @@ class BitmapTree:
 
     @classmethod
     def build(cls, codes: Codes, leaves: Ints) -> BitmapTree:
-        """Build a tree over boxes; leaf i has the boxes `leaves[i]` to `leaves[i + 1]` - 1.
+        """Build a tree over boxes; leaf i has boxes `leaves[i]` to `leaves[i + 1]` - 1.
 
         Cost: some nanoseconds per box and attribute.
         """
@@ -155,7 +155,11 @@ class BitmapTree:
         high: Codes | None,
         max_pairs: int | None = None,
     ) -> tuple[Ints, NDArray[np.int32]]:
-        """Descend some levels with a kernel; return `starts` and `rows` of the last children."""
+        """Descend `levels` with the kernel `visit_level`.
+
+        Return `starts` and `rows` of the children of the last level, as `find_leaves` does for the
+        leaves.
+        """
         rows, starts = np.arange(len(low), dtype=np.int32), np.array([0, len(low)], np.int64)
         for level in levels:
             arguments = (low, high, rows, starts, *level)

@@ -1,8 +1,8 @@
 """Codebook: 16-bit codes for the keys of one attribute.
 
 The boundaries of a codebook are at most 16,000 ends of stored intervals. The code of a key is even
-if the key equals a boundary, and odd if it lies between two boundaries. So most comparisons need
-only codes. Original keys are compared only if a key and an end lie between the same two boundaries.
+if the key equals a boundary, and odd otherwise. So most comparisons need only codes. Keys
+themselves are compared only if a key and an end of an interval lie between the same two boundaries.
 Null has the lowest code, so that "null or at most 5" is an interval of codes.
 
 Cost: a few nanoseconds per key, 8 bytes per boundary.
@@ -37,19 +37,19 @@ _MAX_SEARCH_STEPS = 4  # steps of a branch-free binary search
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """The boundaries of one attribute (at least one, ascending), with a guide for fast search.
+    """The boundaries of one attribute, with a guide for fast search.
 
     The guide divides the range of boundaries into cells of equal width, and each cell into parts.
     Cells with more boundaries have more parts, because the keys of floats are dense in a few
-    ranges. Most keys are found within a part by `search_steps` steps of binary search.
+    ranges. Within a part, a binary search finds the code of a key.
 
     Args:
-        boundaries: the boundaries.
+        boundaries: the boundaries, at least one, ascending and distinct.
         shift: a cell has 2^shift keys.
-        cells: the first part of each cell.
+        cells: the number of the first part of each cell.
         shifts: a part of cell i has 2^shifts[i] keys.
-        guide: the number of boundaries before each part.
-        search_steps: number of steps of a branch-free binary search within a part.
+        guide: the number of boundaries before each part, and then the number of the last boundary.
+        search_steps: number of steps of the binary search that are computed without a branch.
     """
 
     boundaries: Ints
@@ -61,10 +61,10 @@ class Codebook:
 
     @classmethod
     def from_scalars(cls, batch: Scalars) -> Codebook:
-        """Return a codebook whose boundaries are ends of intervals.
+        """Return a codebook whose boundaries are the distinct ends of intervals.
 
-        If there are too many distinct ends, about equal numbers of ends lie between any two
-        boundaries.
+        If there are more than 16,000 distinct ends, at most 16,000 of them are chosen, so that
+        about equal numbers of ends lie between neighbouring boundaries.
         """
         lower, upper = batch.lower, batch.upper
         ends = np.concatenate([lower[lower != batch.domain.low], upper[upper != batch.domain.high]])
@@ -77,7 +77,7 @@ class Codebook:
 
     @classmethod
     def from_boundaries(cls, boundaries: Ints) -> Codebook:
-        """Return a codebook with the given boundaries, which must be ascending and at least one."""
+        """Return a codebook with these boundaries: at least one, ascending and distinct."""
         spread = int(boundaries[-1]) - int(boundaries[0])
         shift = max(0, spread.bit_length() - _CELL_BITS)
         cells = np.zeros((spread >> shift) + 1, np.uint32)
@@ -103,8 +103,8 @@ class Codebook:
     def encode_intervals(self, batch: Scalars) -> tuple[Codes, Codes, NDArray[np.bool_]]:
         """Return the lowest and the highest code of each constraint, and whether it is exact.
 
-        A constraint is exact if a box can express it: an interval without a list, in which null is
-        admitted only if it has no lower end or no value. Otherwise it is a residual constraint.
+        A constraint is exact if a box can express it: it has no list, and it admits null only if
+        its interval has no lower end or is empty. Otherwise it is a residual constraint.
         """
         low, high = np.empty(len(batch), np.uint16), np.empty(len(batch), np.uint16)
         self.write_intervals(batch, np.arange(len(batch)), low, high)
@@ -114,7 +114,10 @@ class Codebook:
     def write_intervals(
         self, batch: Scalars, rows: Ints, low_codes: Codes, high_codes: Codes
     ) -> None:
-        """Write the lowest and the highest code that each constraint admits at the given rows."""
+        """Write the lowest and the highest code that each constraint admits.
+
+        The codes of constraint i are written to `low_codes[rows[i]]` and `high_codes[rows[i]]`.
+        """
         encode_ends(
             batch.lower,
             batch.upper,
@@ -133,7 +136,10 @@ class Codebook:
         )
 
     def decode_keys(self, codes: Codes) -> Ints:
-        """Return the boundary of each even code, and an arbitrary one of odd and special codes."""
+        """Return the boundary of each even code.
+
+        For odd codes, and for those of null and of unbounded ends, the result is arbitrary.
+        """
         boundary_rows = (codes.astype(np.int64) - _FIRST_BOUNDARY) >> 1
         keys: Ints = self.boundaries[np.clip(boundary_rows, 0, len(self.boundaries) - 1)]
         return keys

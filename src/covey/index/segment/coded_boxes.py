@@ -1,9 +1,10 @@
 """Boxes of codes, with the interval ends that codes do not determine.
 
-Row i has the lower codes of all attributes, then the upper codes. An even code determines its end.
-The ends of odd codes are stored column by column, in the order of the boxes. If nearly all codes of
-a column are odd, all ends of the column are stored. Otherwise only the ends of odd codes are
-stored; they are found by one bit per box and a count for every 64 boxes.
+A box is a row of codes: the lower codes of all attributes, then the upper codes. An even code
+determines the end of the interval. For odd codes the ends are stored as well, column by column, in
+the order of the boxes. If nearly all codes of a column are odd, all ends of the column are stored.
+Otherwise only the ends of odd codes are stored; they are found by one bit per box and a count for
+every 64 boxes.
 
 Cost: 4 bytes per attribute and box, 8 bytes per stored end.
 """
@@ -29,18 +30,18 @@ _ALL, _NONE = -1, -2  # in `sparse`: all or none of the ends of a column are sto
 
 @dataclass(frozen=True, slots=True)
 class CodedBoxes:
-    """n boxes in d attributes: column k has the lower end of attribute k, column d + k the upper.
+    """n boxes in d attributes: column k is for lower ends of attribute k, column d + k for upper.
 
     The names of the fields are those of stored arrays.
 
     Args:
         codes: the codes, n rows and 2d columns.
         ends: the stored ends of all columns.
-        starts: for each column the position in `ends` of its first end.
-        sparse: for each column its row in `odd` and `before` if only the ends of odd codes are
-            stored; -1 if all its ends are stored, -2 if none is.
-        odd: for each sparse column one bit per box, which is set if the code is odd.
-        before: for each sparse column and word of `odd`, the number of bits set in earlier words.
+        starts: for each column, the position in `ends` of its first end.
+        sparse: for each column, its row in `odd` and `before` if only the ends of odd codes are
+            stored; -1 if all ends of the column are stored, -2 if none is.
+        odd: for each column with a row, one bit per box, which is set if the code is odd.
+        before: for each word of `odd`, the number of bits set in earlier words of its row.
     """
 
     codes: NDArray[np.uint16]
@@ -84,7 +85,11 @@ class CodedBoxes:
         return len(self.codes)
 
     def read_constraints(self, attribute: int, column: EncodedColumn, rows: Ints) -> Scalars:
-        """Return the intervals of some boxes on an attribute, as constraints on its integers."""
+        """Return the intervals of the boxes at `rows` on one attribute.
+
+        The attribute has number `attribute` and encoding `column`. The result is constraints on the
+        integers of this encoding.
+        """
         width = self.codes.shape[1] // 2
         low, high = self.codes[rows, attribute], self.codes[rows, width + attribute]
         lower = self._read_ends(attribute, column, rows)
@@ -95,7 +100,10 @@ class CodedBoxes:
         return Scalars.from_intervals(column.domain, lower, upper, nulls=low == NULL)
 
     def _read_ends(self, end_column: int, column: EncodedColumn, rows: Ints) -> Ints:
-        """Return the ends of one column for some boxes; special codes get an arbitrary value."""
+        """Return the ends of the boxes at `rows` in one column of codes.
+
+        For the codes of null and of unbounded ends, the result is arbitrary.
+        """
         codes = self.codes[rows, end_column]
         ends = column.codebook.decode_keys(codes)
         odd_rows = np.flatnonzero(codes & 1)

@@ -31,7 +31,7 @@ class SegmentData(NamedTuple):
     """All arrays of a segment, grouped by purpose.
 
     Every region has an ordinal. Regions that the tree finds have the lowest ordinals; regions that
-    are found by a ball come after them. `stored_rows` has the row number of the region at each
+    `ball_indexes` find come after them. `stored_rows` has the row number of the region at each
     ordinal. `exact_bits` has one bit per ordinal, which is set if the tree finds the region and its
     box expresses the whole region.
     """
@@ -49,7 +49,7 @@ class SegmentData(NamedTuple):
 def reconstruct_regions(
     space: Space, data: SegmentData, ordinals: NDArray[np.integer[Any]]
 ) -> tuple[Regions, Ints]:
-    """Return the distinct regions at these ordinals, and for each ordinal the row of its region."""
+    """Return the regions at the distinct ordinals, and for each ordinal the row of its region."""
     distinct, row_of_ordinal = np.unique(ordinals, return_inverse=True)
     constraints: dict[str, Constraints] = {}
     for k, column in enumerate(data.columns):

@@ -24,8 +24,9 @@ Ints = NDArray[np.int64]
 class EncodedColumn:
     """Encoding of the keys of one scalar attribute.
 
-    Keys that are integers stay as they are; texts and long decimals are encoded as their ranks.
-    `domain` is the domain of these integers, and `codebook` has their codes.
+    Keys that are integers remain unchanged; texts and long decimals are replaced by their ranks.
+    `ranks` is None for keys that are integers. `domain` is the domain of the resulting integers,
+    and `codebook` encodes them.
     """
 
     name: str
@@ -35,7 +36,7 @@ class EncodedColumn:
 
     @classmethod
     def from_scalars(cls, name: str, batch: Scalars) -> EncodedColumn:
-        """Return an encoding with the ends of stored constraints on an attribute as boundaries."""
+        """Return an encoding whose boundaries are ends of the constraints in `batch`."""
         ranks = TextRanks.from_scalars(batch) if batch.domain.dtype == object else None
         domain = batch.domain if ranks is None else ranks.domain
         integers = batch if ranks is None else ranks.encode_constraints(batch)
@@ -56,7 +57,7 @@ class EncodedColumn:
         return cls(name, ranks.domain, ranks, codebook)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the encoding without name and type as named arrays."""
+        """Return the encoding as named arrays, without its name and the domain of the keys."""
         arrays: dict[str, NDArray[Any]] = {"boundaries": self.codebook.boundaries}
         if self.ranks is not None:
             arrays["values"], arrays["value_starts"] = pack_values(self.ranks.stored_values)

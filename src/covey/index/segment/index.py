@@ -1,8 +1,9 @@
 """The segment index: an exact, immutable index of any mix of intervals, lists, tags and balls.
 
-Intervals become boxes of codes in a tree of bitmaps. A region that requires tokens is found by the
-rarest of them, which is one more attribute of that tree. Constraints that boxes cannot express are
-verified on the candidates.
+Intervals are encoded as boxes of codes, which a tree of bitmaps finds. A region may be found by the
+rarest token that it requires; this token is one more attribute of the tree. A region with a single
+ball is found by clusters of balls. Constraints that boxes cannot express are verified on the
+candidates.
 """
 
 from __future__ import annotations
@@ -40,12 +41,13 @@ _REGIONS_PER_BATCH = 1 << 10  # fewer than events, because a region may meet man
 
 @dataclass(frozen=True, slots=True)
 class SegmentIndex:
-    """Immutable index of regions, made of plain arrays.
+    """Immutable index of regions, which consists of plain arrays.
 
-    Guarantee: every result equals that of `BruteForceIndex`.
+    Guarantee: every query returns the same pairs as `BruteForceIndex`; with a limit, it may return
+    other covers.
 
-    Cost: the time of `match` and `find_covering` grows more slowly than the number of regions, as
-    long as constraints distinguish them.
+    Cost: the time of `match` and `find_covering` grows more slowly than the number of regions,
+    unless many regions have nearly the same constraints.
     """
 
     space: Space
@@ -69,8 +71,8 @@ class SegmentIndex:
         Args:
             regions: the regions to store.
             sample: some thousands of events, to make the index faster for similar events.
-            shared_codebooks: codebooks that several segments share. Segments with the same
-                codebooks find covers faster if they are queried with the same regions.
+            shared_codebooks: codebooks that several segments share. If these segments are queried
+                with the same regions, `find_covering` is faster.
         """
         data = build_segment_data(
             regions, sample, SharedCodebooks() if shared_codebooks is None else shared_codebooks
@@ -93,11 +95,11 @@ class SegmentIndex:
             return cls(space, unpack_segment(space, arrays))
         except KeyError as missing:
             raise InvalidArgumentError(
-                f"the arrays must be those of to_arrays: {missing} is missing"
+                f"array {missing} is missing: arrays must be the result of to_arrays"
             ) from None
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the segment without its space as named arrays of numbers."""
+        """Return the segment as named arrays of numbers; the space is not included."""
         return pack_segment(self.data)
 
     def __len__(self) -> int:
@@ -117,7 +119,10 @@ class SegmentIndex:
 
     @check_arguments
     def arrange_by_ordinal(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of stored regions in order of ordinals, from values in order of rows."""
+        """Return values of stored regions in the order of ordinals.
+
+        `values[i]` is the value of the region with stored row i.
+        """
         _check_one_each(values, len(self))
         return values[self.data.stored_rows]
 
@@ -135,10 +140,11 @@ class SegmentIndex:
         Args:
             events: a batch of events.
             max_pairs: approximate limit of the number of pairs for a portion of at most 32,768
-                events; None for no limit. A batch of one event has no limit.
+                events; None for no limit. It is ignored for a batch of one event.
 
         Raises:
-            ResultTooLargeError: if the search finds more pairs. Match fewer events at once.
+            ResultTooLargeError: if the search finds more than `max_pairs` pairs. Then match fewer
+                events at once.
         """
         return self.match_values(events, self.data.stored_rows, max_pairs=max_pairs)
 
@@ -146,13 +152,14 @@ class SegmentIndex:
     def match_values(
         self, events: Events, values_by_ordinal: NDArray[Any], *, max_pairs: int | None = None
     ) -> MatchResult:
-        """Return the result of `match` with a value of each stored region instead of its row.
+        """Return the result of `match`, with a value of each stored region instead of its row.
 
-        This is cheaper than looking up values for the result of `match`.
+        The values are in `stored_rows` of the result. This is cheaper than looking up values for
+        the result of `match`.
 
         Args:
             events: a batch of events.
-            values_by_ordinal: one value for each region, from `arrange_by_ordinal`.
+            values_by_ordinal: one value for each stored region, from `arrange_by_ordinal`.
             max_pairs: as in `match`.
         """
         _check_one_each(values_by_ordinal, len(self))
@@ -306,7 +313,10 @@ class SegmentIndex:
         more_query_rows: Ints,
         more_ordinals: Ints,
     ) -> tuple[Any, Any]:
-        """Return the pairs, and those further pairs whose box contains both corners of the row."""
+        """Return the pairs, followed by those of the additional pairs that `verify_boxes` confirms.
+
+        A pair is confirmed if its box contains both corners of its query row.
+        """
         high = None if query.high is query.low else query.high
         new_rows, new_ordinals = more_query_rows.astype(np.int32), more_ordinals.astype(np.int32)
         is_verified = verify_boxes(
@@ -317,7 +327,7 @@ class SegmentIndex:
         )
 
     def _box_arguments(self, query: EncodedQuery) -> tuple[Any, ...]:
-        """Return the arrays that kernels compare: corners and boxes, as codes and as keys."""
+        """Return the arrays that kernels compare: corners of rows and boxes, as codes and keys."""
         boxes = self.data.boxes
         return (
             query.low.view(np.uint64), query.high.view(np.uint64), query.query_rows, query.low_keys,
@@ -326,7 +336,7 @@ class SegmentIndex:
         )  # fmt: skip
 
     def _is_exact(self, ordinals: NDArray[np.int32]) -> Bools:
-        """Return for each ordinal whether its box expresses the whole region."""
+        """Return for each ordinal its bit in `SegmentData.exact_bits`."""
         bits = self.data.exact_bits[ordinals >> 6] >> (ordinals & 63).astype(np.uint64)
         exact: Bools = (bits & np.uint64(1)).astype(np.bool_)
         return exact
@@ -358,9 +368,9 @@ class SegmentIndex:
         return Pairs(pair_query_rows, pair_values)
 
     def _find_meeting(self, regions: Regions, only_inside: bool) -> tuple[Ints, Ints]:
-        """Return pairs of a query row and the ordinal of a box that overlaps it.
+        """Return candidate pairs of a query row and the ordinal of a box that overlaps its region.
 
-        With `only_inside`, return the pairs whose box is inside the query row.
+        With `only_inside`, return only the pairs whose box is inside the box of the query region.
         """
         self._check_types(regions.space)
         pairs = [(np.empty(0, np.int64), np.empty(0, np.int64))]
@@ -390,7 +400,10 @@ class SegmentIndex:
         ordinals: Ints,
         only_inside: bool,
     ) -> tuple[Ints, Ints]:
-        """Return the pairs whose codes overlap, or with `only_inside` those whose box is inside."""
+        """Return the pairs whose boxes of codes overlap.
+
+        With `only_inside`, return the pairs whose stored box is inside the box of the query region.
+        """
         lower, upper = np.split(self.data.boxes.codes[ordinals], 2, axis=1)
         low, high = query.low[query_rows], query.high[query_rows]
         is_meeting = (low <= upper) & (lower <= high)
@@ -405,5 +418,6 @@ def _check_one_each(values: NDArray[Any], region_count: int) -> None:
     """Raise InvalidArgumentError unless there is one value for each region."""
     if values.shape != (region_count,):
         raise InvalidArgumentError(
-            f"values must be one for each of {region_count} regions, got shape {values.shape}"
+            f"the index has {region_count} regions, but the array of values has shape "
+            f"{values.shape}: pass one value for each region"
         )

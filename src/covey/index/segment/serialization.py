@@ -39,7 +39,7 @@ _FIELDS = {
 
 
 def pack_segment(data: SegmentData) -> Arrays:
-    """Return a segment without its space as named arrays."""
+    """Return a segment as named arrays; the space is not included."""
     arrays: Arrays = {"stored_rows": data.stored_rows, "exact_bits": data.exact_bits}
     arrays |= {f"boxes.{name}": getattr(data.boxes, name) for name in _BOXES}
     arrays |= data.tree.to_arrays()
@@ -142,6 +142,6 @@ def _add_prefix(prefix: str, arrays: Arrays) -> Arrays:
 
 
 def _strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names have a prefix and a dot, under names without these."""
+    """Return the arrays whose names start with a prefix and a dot, and remove these from names."""
     start = len(prefix) + 1
     return {n[start:]: array for n, array in arrays.items() if n.startswith(f"{prefix}.")}

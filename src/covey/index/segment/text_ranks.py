@@ -1,11 +1,11 @@
 """Ranks of texts and long decimals among the ends and listed values of stored constraints.
 
 The rank of a stored value is odd, and the rank of the gap before it is even. So ranks have the
-order of texts, but all texts in one gap have the same rank. An interval of ranks contains
-the rank of an event if and only if the interval of texts contains its text.
+order of the values, but all values in one gap have the same rank. An interval of ranks contains the
+rank of a value if and only if the corresponding interval of values contains the value.
 
-Cost: the distinct stored texts in memory; one dictionary look-up per distinct text of a batch, and
-a binary search for each text that is not stored.
+Cost: the distinct stored values in memory; one dictionary look-up per distinct value of a batch,
+and a binary search for each value that is not stored.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _NOT_STORED = -2  # the value lies in a gap
 
 @dataclass(frozen=True, slots=True)
 class TextRanks:
-    """Ranks of one attribute.
+    """Ranks of the values of one attribute, which are texts or long decimals.
 
     Args:
         original_domain: the domain of the keys.
         stored_values: the distinct values at ends of intervals and in lists, ascending.
         rank_by_value: the ranks of stored values and of both ends of the domain.
-        is_ordered: whether an interval of several values is stored. If not, only equality matters,
-            so that all values that are not stored have the same rank in events.
+        is_ordered: whether any stored constraint is an interval of more than one value. If not,
+            only equality matters, and all values of events that are not stored have the same rank.
     """
 
     original_domain: Domain
@@ -75,14 +75,15 @@ class TextRanks:
     def encode_events(self, keys: Keys) -> Ints:
         """Return the rank of each key of events.
 
-        If `is_ordered` is false, all values that are not stored get rank 0, without a search.
+        If `is_ordered` is false, all values that are not stored have rank 0, so that they are not
+        searched for.
         """
         if self.is_ordered:
             return self.find_ranks(keys)
         return np.array([self.rank_by_value.get(key, 0) for key in keys.tolist()], np.int64)
 
     def find_ranks(self, keys: Keys) -> Ints:
-        """Return the rank of each key or end."""
+        """Return the rank of each key or end of an interval."""
         known_ranks = [self.rank_by_value.get(key, _NOT_STORED) for key in keys.tolist()]
         ranks = np.array(known_ranks, np.int64)
         for i in np.flatnonzero(ranks == _NOT_STORED).tolist():
@@ -113,8 +114,9 @@ class TextRanks:
     def _decode_keys(self, ranks: Ints) -> Keys:
         """Return the key for each rank.
 
-        An odd rank is a stored value. An even rank is the end just below the next stored value, or
-        `TOP` after the last one. The lowest and the highest rank are the ends of the domain.
+        The key of an odd rank is a stored value. That of an even rank is the end just below the
+        next stored value, or `TOP` after the last stored value. The keys of the lowest and the
+        highest rank are the ends of the domain.
         """
         ends = [Below(key) if isinstance(key, str) else key for key in self.stored_values]
         by_rank = np.empty(2 * len(self.stored_values) + 3, object)
@@ -129,7 +131,7 @@ class TextRanks:
 
 
 def pack_values(values: list[Any]) -> tuple[NDArray[np.uint8], Ints]:
-    """Return texts or integers as UTF-8 bytes, and the start of each, followed by the last end."""
+    """Return texts or integers as UTF-8 bytes, and the start of each value and end of the last."""
     texts = [str(value).encode() for value in values]
     starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     return np.frombuffer(b"".join(texts), np.uint8), starts

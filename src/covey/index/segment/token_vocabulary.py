@@ -1,8 +1,8 @@
 """Vocabulary of one tags attribute: its tokens as numbers and as codes.
 
-A region that requires tokens is found by the rarest of them among events, so that only events with
-that token are compared with the region. Tokens have codes like the keys of a column, so that tokens
-are one more attribute of the tree. An event has one more query row for each of its tokens.
+A region may be found by the rarest token that it requires, so that only events with this token are
+compared with the region. Tokens have codes, as keys have, so that tokens are one more attribute of
+the tree. An event has one more query row for each distinct code of its tokens.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["NO_TOKEN", "TokenVocabulary", "compute_token_shares", "find_required
 Ints = NDArray[np.int64]
 
 UNKNOWN, NULL_TOKEN = -1, -2
-"""Numbers of a token that is not stored, and of null."""
+"""Numbers of a token that is not in the vocabulary, and of null."""
 NO_TOKEN = 0
-"""Code of regions that are not found by a token, and of query rows without a token."""
+"""Code of a region that is not found by a token, and of a query row without a token."""
 _FIRST_CODE = 4
 _CODES = (LAST - _FIRST_CODE) // 2 - 1
 
@@ -38,7 +38,7 @@ _CODES = (LAST - _FIRST_CODE) // 2 - 1
 class TokenVocabulary:
     """Vocabulary of one attribute: token i is `tokens[i]` and has code `codes[i]`.
 
-    `number_by_token` has the number of each token; None stands for null.
+    `number_by_token` has the number of each token, and `NULL_TOKEN` for None, which means null.
     """
 
     tokens: list[str]
@@ -49,8 +49,8 @@ class TokenVocabulary:
     def from_tags(cls, batch: Tags) -> TokenVocabulary:
         """Return the vocabulary of all tokens in a batch of rules.
 
-        Each code has about the same number of rules: a frequent token has its own code, rare tokens
-        share codes.
+        About the same number of rules name the tokens of each code: a frequent token has its own
+        code, and rare tokens share codes.
         """
         rule_counts: dict[str, int] = {}
         for token in batch.tokens.values.tolist():
@@ -100,7 +100,10 @@ class TokenVocabulary:
         return codes
 
     def encode_events(self, column: TagColumn) -> RaggedArray:
-        """Return the lists of token numbers of events; `UNKNOWN` for unknown tokens."""
+        """Return the list of token numbers of each event.
+
+        A token that is not in the vocabulary has the number `UNKNOWN`, null has `NULL_TOKEN`.
+        """
         return RaggedArray(column.tokens.offsets, self._encode_texts(column.texts))
 
     def _encode_texts(self, texts: DictionaryTexts) -> Ints:
@@ -109,7 +112,7 @@ class TokenVocabulary:
         return numbers
 
     def _find_numbers(self, tokens: NDArray[np.object_]) -> Ints:
-        """Return the number of each token."""
+        """Return the number of each token; `UNKNOWN` if it is not in the vocabulary."""
         get = self.number_by_token.get
         return np.fromiter(
             (get(token, UNKNOWN) for token in tokens.tolist()), np.int64, len(tokens)
@@ -126,14 +129,18 @@ class TokenVocabulary:
 
 
 def compute_token_shares(numbers: Ints) -> NDArray[np.float32]:
-    """Return for each number its share of all numbers, as an estimate of token frequency."""
+    """Return for each item of `numbers` the share of equal items, to estimate token frequency."""
     counts = np.bincount(numbers, minlength=1)
     shares: NDArray[np.float32] = (counts / max(1, len(numbers))).astype(np.float32)[numbers]
     return shares
 
 
 def find_required_tokens(batch: Tags) -> RaggedArray:
-    """Return for each rule the tokens that it requires; a rule that admits null requires none."""
+    """Return for each rule the tokens that it requires.
+
+    A rule that admits null requires no token. Any other rule requires the token of each group that
+    has only one token.
+    """
     is_single = batch.tokens.lengths == 1
     group_rules = np.repeat(np.arange(len(batch)), batch.groups.lengths)
     is_required = is_single & (batch.states[group_rules] == ValueState.VALUE)

@@ -1,16 +1,16 @@
 """Clustering of balls: which balls are in clusters, and which are compared with every event.
 
-The choice minimises an estimated cost. A cluster has a direction. An event is compared with the
-members of a cluster only if it is close enough to the direction to be in one of their balls. So a
-member costs only the events that reach it; their share is measured on centres that are taken as
-events. A ball that many events reach is cheaper to compare with all events at once, and so are the
-balls of a cluster that saves less than its direction costs. If balls form no clusters, none are
-made.
+The choice minimises an estimated cost. A cluster has a direction. An event reaches a cluster if it
+is close enough to the direction to be in one of its balls; only then it is compared with the balls.
+So the cost of a ball depends on the share of the events that reach it, which is measured with some
+of the centres as events. If many events reach a ball, the ball remains without a cluster, because
+it is cheaper to compare it with all events at once. A cluster is dropped if it saves less than its
+direction costs. If no balls have similar directions, there are no clusters.
 
-A sketch of a vector has its components in few dimensions, in which the centres have most of their
-length, and the length of the remaining component. The product of two sketches is never less than
-that of the vectors. Sketches make comparisons with every event cheaper if the centres have
-approximately low rank.
+A sketch of a vector consists of its components in a few dimensions, in which the centres have most
+of their length, and of the length of the remaining component. The inner product of two sketches is
+never less than that of the vectors. Sketches make comparisons with every event cheaper if the
+centres have approximately low rank.
 
 The unit of costs is one multiplication and addition of a large matrix product.
 """
@@ -49,7 +49,7 @@ MAX_SAMPLE = 16384
 """Largest number of balls from which clusters and sketches are chosen."""
 _MIN_BALLS = 256  # fewer balls are neither clustered nor sketched
 _LEADER_COSINES = (0.35, 0.5, 0.65, 0.75, 0.85, 0.95)  # smallest cosine of a ball and its leader
-_MAX_EVENTS = 256  # centres that are taken as events
+_MAX_EVENTS = 256  # largest number of centres that are used as events
 _ROWS_PER_BLOCK = 1024  # rows of one matrix product
 _SKETCH_SIZES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 5 / 16, 3 / 8, 1 / 2)  # share of the dimensions
 _MAX_COST_SHARE = 0.8  # of a full product: a sketch must save a fifth
@@ -102,9 +102,9 @@ class BallBatch:
 def choose_clusters(
     batch: BallBatch, edges: Floats, random: np.random.Generator
 ) -> tuple[Matrix, Rows]:
-    """Return the directions of clusters, and the cluster of each ball or `UNCLUSTERED`.
+    """Return the directions of clusters, and for each ball its cluster, or `UNCLUSTERED`.
 
-    Norms of centres must not be zero.
+    `edges` are those of the bins of norms. Norms of centres must not be zero.
 
     Cost: a matrix product of balls and directions, and about as much for the choice.
     """
@@ -148,8 +148,8 @@ def choose_sketch_basis(
 ) -> tuple[Floats, float]:
     """Return the dimensions of sketches, one per column, and the cost per event and ball.
 
-    If full products cost less than sketches, there are no dimensions. `batch` is a sample of
-    `ball_count` balls.
+    If sketches do not save a fifth of the cost of inner products of vectors, there are no
+    dimensions. `batch` is a sample of `ball_count` balls.
     """
     length = batch.centres.shape[1]
     basis, cost = np.empty((length, 0)), _scan_cost(length)
@@ -181,7 +181,7 @@ def choose_sketch_basis(
 
 
 def compute_sketches(vectors: Matrix, norms: Floats, basis: Floats) -> Matrix:
-    """Return one sketch per vector: components in `basis`, and the length of the remainder."""
+    """Return one sketch per vector: its components in `basis`, and the length of the remainder."""
     sketches = np.empty((len(vectors), basis.shape[1] + 1), np.float32)
     for start in range(0, len(vectors), _ROWS_PER_BLOCK):
         rows = slice(start, start + _ROWS_PER_BLOCK)
@@ -193,12 +193,12 @@ def compute_sketches(vectors: Matrix, norms: Floats, basis: Floats) -> Matrix:
 
 
 def _scan_cost(length: int) -> float:
-    """Return the cost of one inner product in a large matrix product, and of its comparison."""
+    """Return the cost of one inner product in a large matrix product, with its comparison."""
     return length + 10.0
 
 
 def _pair_cost(length: int) -> float:
-    """Return the cost of a single inner product, mostly for loading both vectors."""
+    """Return the cost of a single inner product, most of which is for loading both vectors."""
     return 8.0 * length
 
 
@@ -250,7 +250,11 @@ def _average_directions(batch: BallBatch, labels: Rows, directions: Matrix) -> M
 def _measure_reach(
     batch: BallBatch, directions: Matrix, labels: Rows, events: BallBatch, edges: Floats
 ) -> Floats:
-    """Return for each ball the share of events that the direction of its cluster cannot exclude."""
+    """Return for each ball the share of events that reach it.
+
+    An event reaches a ball if the direction of the ball's cluster does not exclude that the event
+    is in the ball. `labels` has the cluster of each ball.
+    """
     cosines = events.centres @ directions.T / events.norms[:, None]
     event_angles = np.arccos(np.clip(cosines, -1, 1)).astype(np.float32)
     bins = find_norm_bins(events.norms, edges)
@@ -270,9 +274,10 @@ def _measure_reach(
 
 
 def _drop_unprofitable(directions: Matrix, labels: Rows, savings: Floats) -> tuple[Matrix, Rows]:
-    """Return the directions and labels of the clusters that save more than they cost.
+    """Return the directions of the clusters that save more than they cost, and new labels of balls.
 
-    Balls that save nothing leave their cluster first.
+    `savings` has for each ball the cost that it saves in its cluster. A ball that saves nothing is
+    removed from its cluster before the savings of the cluster are computed.
     """
     labels = np.where(savings > 0, labels, UNCLUSTERED)
     is_clustered = labels != UNCLUSTERED

@@ -1,10 +1,10 @@
 """Clusters of the balls of one vector attribute, so that an event is compared with few balls.
 
 The inner products of an event with the directions of all clusters determine the clusters whose
-balls may contain it. Its products with the members of these clusters then propose balls. Balls that
-are in no cluster are compared with every event in one matrix product, first in few dimensions if
-that excludes enough pairs (see `covey.index.segment.balls.ball_clustering`). Candidates are
-verified with Spark's arithmetic.
+balls may contain the event. The event is then compared with the members of these clusters, which
+are balls. Balls that are in no cluster are compared with every event in matrix products, first in
+few dimensions if that excludes enough pairs (see `covey.index.segment.balls.ball_clustering`).
+Candidates are verified with Spark's arithmetic.
 """
 
 from __future__ import annotations
@@ -67,14 +67,15 @@ _MAX_CANDIDATE_SHARE = (
 class BallClusters:
     """Balls of one vector attribute, stored in an order in which similar balls are neighbours.
 
-    Row i of the arrays is the ball `order[i]` of the input. First come the clusters (cluster k from
-    `starts[k]` to `starts[k + 1]` - 1), then balls that are compared with every event, then balls
-    whose centres are not plain (`is_plain`: NaN, infinite, or with an extreme norm).
+    Ball `order[i]` of the input is row i of `metrics`, `centres`, `lower` and `upper`, and column i
+    of `demands`. First come the clusters (cluster k from `starts[k]` to `starts[k + 1]` - 1), then
+    balls that are compared with every event, then balls whose centres are not plain: the centre
+    contains NaN or infinity, or `is_plain` is false for its norm.
 
     Cost: 49 bytes per ball in addition to its centre, and 4 · length bytes per cluster; sketches
     take at most half of the memory of the centres of balls without a cluster. A vector that is not
-    plain is compared with each ball, which takes milliseconds. Do not use it for fewer than a few
-    hundred balls: compare each vector with all of them.
+    plain is compared with each ball, which takes milliseconds. Do not use this class for fewer than
+    a few hundred balls: compare each vector with all balls.
 
     >>> near = BallClusters.build(
     ...     np.uint8([Metric.L2] * 2), np.float32([[0, 1], [1, 0]]), np.int64([0, 0]),
@@ -102,7 +103,9 @@ class BallClusters:
     def build(
         cls, metrics: NDArray[np.uint8], centres: Matrix, lower: Keys, upper: Keys, *, seed: int = 0
     ) -> BallClusters:
-        """Build clusters from balls: per ball its metric, centre, and keys of admitted scores.
+        """Build clusters of balls.
+
+        `lower` and `upper` are the keys of the smallest and the largest score that a ball admits.
 
         Cost: some seconds for 100,000 balls of 384 dimensions, and twice the memory of the centres.
         """
@@ -123,9 +126,11 @@ class BallClusters:
     def from_assignment(
         cls, batch: BallBatch, edges: Floats, directions: Matrix, labels: Rows, basis: Floats
     ) -> BallClusters:
-        """Return balls in the given clusters, with sketches in the given dimensions.
+        """Return balls in clusters that were chosen before.
 
-        Results are exact for every choice of clusters and dimensions; only the speed depends on it.
+        Cluster k has the direction `directions[k]` and the balls with label k; `basis` has the
+        dimensions of the sketches. Results are exact for every choice of clusters and dimensions;
+        only the speed depends on them.
         """
         count = len(directions)
         labels = np.where((labels == UNCLUSTERED) | (batch.norms == 0), count, labels)
@@ -159,9 +164,10 @@ class BallClusters:
         return len(self.order)
 
     def propose(self, vectors: Matrix) -> RowPairs:
-        """Return candidate pairs of a vector row and a ball: every true pair, and few others.
+        """Return candidate pairs of a vector row and a ball.
 
-        If neither a vector nor a centre is finite, they are a pair, because they may be the same
+        These are all pairs whose ball contains the vector, and few others. If neither the vector
+        nor the centre of the ball is finite, the pair is a candidate, because both may be the same
         point.
         """
         events, ball_rows = self._propose_pairs(np.ascontiguousarray(vectors))
@@ -234,7 +240,8 @@ class BallClusters:
     def _find_reached_clusters(self, query: _VectorQuery, rows: slice) -> Any:
         """Return pairs of an event and a cluster that it reaches, in two arrays.
 
-        A third array has the component of the event along the direction of the cluster.
+        A third array has, for each pair, the component of the event along the direction of the
+        cluster.
         """
         along = query.vectors[rows] @ self.directions.T
         marks = mark_reached(along, query.norms[rows], query.bins[rows], self.limits)
@@ -266,7 +273,10 @@ class BallClusters:
     def _compare_products(
         self, query: _VectorQuery, rows: slice, first: int, stop: int
     ) -> Iterator[RowPairs]:
-        """Yield the candidate pairs of some events and a range of balls, found by products."""
+        """Yield the candidate pairs of some events and a range of balls.
+
+        They are found by inner products of all events with all balls.
+        """
         for low in range(first, stop, _BALLS_PER_BLOCK):
             balls = slice(low, min(low + _BALLS_PER_BLOCK, stop))
             products = query.vectors[rows] @ self.centres[balls].T
@@ -281,8 +291,8 @@ class BallClusters:
     ) -> Iterator[RowPairs]:
         """Yield the candidate pairs of some events and a range of balls without a cluster.
 
-        If products of sketches exclude most pairs, the other pairs are confirmed one by one;
-        otherwise all pairs are compared by full products.
+        If the inner products of sketches exclude at least 90% of the pairs, the other pairs are
+        compared one by one; otherwise all pairs are compared by the inner products of vectors.
         """
         query_sketches = compute_sketches(query.vectors[rows], query.exact_norms[rows], self.basis)
         ones = np.ones(_BALLS_PER_BLOCK, np.float32)
@@ -336,9 +346,9 @@ class BallClusters:
 
 @dataclass(frozen=True, slots=True)
 class _VectorQuery:
-    """Plain vectors with their norms (exact and as float32), and bins of norms.
+    """Plain vectors with their norms (as float64 and as float32) and the bins of the norms.
 
-    `halves` are half of the squares of the norms.
+    `halves` has half of the square of each norm.
     """
 
     vectors: Matrix
@@ -349,7 +359,7 @@ class _VectorQuery:
 
     @classmethod
     def from_vectors(cls, vectors: Matrix, norms: Floats, edges: Floats) -> _VectorQuery:
-        """Return a query from vectors and their exact norms."""
+        """Return a query from vectors, their norms as float64, and the edges of the bins."""
         singles, halves = norms.astype(np.float32), (norms**2 / 2).astype(np.float32)
         return cls(vectors, norms, singles, halves, find_norm_bins(norms, edges))
 
@@ -363,9 +373,10 @@ def _find_marked(marks: NDArray[np.bool_]) -> RowPairs:
 def _project_members(
     ordered: BallBatch, labels: Rows, directions: Matrix, edges: Floats
 ) -> tuple[Matrix, Matrix]:
-    """Return members of clusters as points of half planes, and the limits of the clusters.
+    """Return the members of clusters as points of half planes, and the limits of the clusters.
 
-    A limit is the lowest cosine with the direction at which a vector reaches a ball of the cluster.
+    The limit of a cluster is the lowest cosine, with the direction of the cluster, of a vector that
+    may be in a ball of the cluster. There is one limit for each bin of norms.
     """
     count, length = len(labels), directions.shape[1]
     points = np.empty((2, count), np.float32)

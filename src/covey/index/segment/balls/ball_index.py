@@ -1,7 +1,7 @@
 """Index of regions that are found by a ball on a vector attribute.
 
-A region with one ball is not in the tree. It is found by clusters of balls, and its box of codes is
-verified afterwards.
+A region with a single ball is not in the tree of bitmaps. It is found by clusters of balls, and its
+box of codes is verified afterwards.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _SLACK = 1e-4  # relative error allowed for in distances, far more than that of 
 
 
 def is_single_ball(batch: Balls) -> Bools:
-    """Return for each constraint whether it is one ball that is not a point, without null."""
+    """Return for each constraint whether it is a single ball.
+
+    Such a constraint does not admit null, and has exactly one ball, which is not a point.
+    """
     has_one = batch.balls.lengths == 1
     is_point = np.zeros(len(batch), np.bool_)
     is_point[has_one] = batch.points[batch.balls.offsets[:-1][has_one]]
@@ -54,7 +57,7 @@ class BallIndex:
 
     @classmethod
     def build(cls, name: str, first_ordinal: int, batch: Balls) -> BallIndex:
-        """Build an index from the constraints of regions, in the order of their ordinals."""
+        """Build an index from single balls of regions, in the order of the regions' ordinals."""
         return cls(
             name,
             first_ordinal,
@@ -84,9 +87,9 @@ class BallIndex:
     def propose_covering(self, regions: Regions) -> tuple[Ints, Ints]:
         """Return pairs of a query row and the ordinal of a ball that may cover the region.
 
-        A ball that covers a region contains each of its vectors. If the centre of the first ball of
-        the region is in the region, the balls that contain this centre are proposed; otherwise all
-        balls. Regions that admit null have no pairs.
+        A ball that covers a region contains each vector of the region. If the centre of the first
+        ball of the region is in the region, the balls that contain this centre are proposed;
+        otherwise all balls. A region that admits null has no pairs.
         """
         if self.name not in regions.constraints:
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -129,7 +132,8 @@ class BallIndex:
     def restore_constraints(self, ordinals: Ints) -> Constraints:
         """Return the constraints of the regions at some ordinals.
 
-        Rows of the result are positions in `ordinals`; ordinals of other regions are left out.
+        Rows of the result are positions in `ordinals`. Ordinals that are not in this index are left
+        out.
         """
         clusters, count = self.clusters, len(self)
         cluster_rows = np.empty(count, np.int64)
@@ -146,7 +150,7 @@ class BallIndex:
         return Constraints(rows, batch.take(ordinals[rows] - self.first_ordinal))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the index without its name as named arrays."""
+        """Return the index as named arrays; the attribute name is not included."""
         return {"first": np.array([self.first_ordinal]), **self.clusters.to_arrays()}
 
     @classmethod

@@ -1,8 +1,9 @@
 """The order of stored boxes: similar boxes are neighbours, so that whole leaves can be skipped.
 
 Boxes are divided in two repeatedly, by the lower or upper end on one attribute. The division with
-the least work is chosen: the number of boxes on each side times the chance that an event reaches
-that side. If most ends are free, boxes are first grouped by their most selective attribute.
+the least work is chosen. The work is the sum over both sides of the number of boxes times the
+chance that an event reaches the side. If most intervals are unbounded, boxes are first grouped by
+their most selective attribute.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _UNSEEN_SHARE = 0.02  # share of events that are assumed to differ from the samp
 
 
 def compute_chance_below(events: Codes | None, max_codes: Ints) -> NDArray[np.float32]:
-    """Return for every attribute and code the chance that the code of an event is below it.
+    """Return for every attribute and code the chance that an event has a lower code.
 
-    `max_codes` has the highest code of each attribute. Without events, all codes are equally
-    likely.
+    `events` has the codes of a sample of events, and `max_codes` the highest code of each
+    attribute. Without events, all codes are equally likely.
     """
     below = np.empty((len(max_codes), LAST + 2), np.float32)
     below[:, 0] = 0.0
@@ -44,7 +45,7 @@ def order_boxes(
     """Return the order of boxes, and the start of each leaf, followed by the end of the last one.
 
     A leaf has at most `max_leaf_size` boxes, all of the same group; `groups` has the group of each
-    box.
+    box. `chance_below` is the result of `compute_chance_below`.
 
     Cost: boxes × log(leaves), and for each division all attributes of a sample of boxes.
     """

@@ -39,8 +39,8 @@ Codes = NDArray[np.uint16]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Integers = tuple[Ints, Scalars]
-"""Rows of regions, and their constraints on the integers of one attribute."""
-_MAX_FREE_SHARE = 0.5  # share of free ends beyond which boxes are grouped by attribute
+"""Rows of regions, and their constraints on one attribute, with integers instead of keys."""
+_MAX_FREE_SHARE = 0.5  # share of unbounded intervals beyond which boxes are grouped by attribute
 
 
 def build_segment_data(
@@ -103,9 +103,9 @@ def _select_kind(regions: Regions, kind: type) -> dict[str, Any]:
 def _encode_boxes(
     count: int, columns: Sequence[EncodedColumn], integers: Sequence[Integers], has_tokens: bool
 ) -> tuple[Codes, list[Ints]]:
-    """Return regions as boxes of codes, and for each column which constraints are inexact.
+    """Return regions as boxes of codes, and for each column the constraints that are not exact.
 
-    Inexact constraints are given by their rows in the batch of the column.
+    These are returned as rows of the batch of the column; see `Codebook.encode_intervals`.
     """
     width = padded_width(len(columns) + has_tokens)
     codes = np.zeros((count, 2 * width), np.uint16)
@@ -118,7 +118,7 @@ def _encode_boxes(
 
 
 def _measure_free_share(codes: Codes, columns: int) -> float:
-    """Return the share of free intervals among all pairs of a region and an attribute."""
+    """Return the share of unbounded intervals among all pairs of a region and an attribute."""
     lower, upper = np.split(codes, 2, axis=1)
     is_free = (lower[:, :columns] == 0) & (upper[:, :columns] == LAST)
     return float(is_free.mean()) if is_free.size else 1.0
@@ -129,11 +129,12 @@ def _assign_lead_tokens(
     vocabularies: Mapping[str, TokenVocabulary], chance: Floats, chance_below: Floats,
     has_sample: bool,
 ) -> Bools:  # fmt: skip
-    """Write the codes of lead tokens, and return which regions have one.
+    """Write the codes of lead tokens to `column`, and return for each region whether it has one.
 
-    The lead token of a region is its rarest required token. A region gets one if an event has this
-    token with less than the `chance` that the event is within the region on its most selective
-    attribute. `chance` is then overwritten by that of the token.
+    The lead token of a region is the rarest token that it requires, by which the tree finds the
+    region. A region has one only if an event is less likely to have this token than to be within
+    the region on its most selective attribute. `chance` has the latter probability for each region;
+    for a region with a lead token, it is replaced by the probability of the token.
     """
     width = codes.shape[1] // 2
     codes[:, column], codes[:, width + column] = NO_TOKEN, NO_TOKEN
@@ -157,7 +158,10 @@ def _assign_lead_tokens(
 
 
 def _find_ball_rows(regions: Regions) -> dict[str, Ints]:
-    """Return the rows of regions that are found by a ball, by attribute."""
+    """Return by attribute the rows of the regions that are found by a ball on this attribute.
+
+    A region with single balls on several attributes is found by the first of them.
+    """
     rows_by_attribute: dict[str, Ints] = {}
     is_assigned = np.zeros(len(regions), np.bool_)
     for name, constraints in _select_kind(regions, Balls).items():
@@ -170,7 +174,7 @@ def _find_ball_rows(regions: Regions) -> dict[str, Ints]:
 def _build_ball_indexes(
     regions: Regions, ball_rows: Mapping[str, Ints], first_ordinal: int
 ) -> tuple[BallIndex, ...]:
-    """Build an index of balls for each attribute; ordinals start at `first_ordinal`."""
+    """Build an index of balls for each attribute; the first ordinal is `first_ordinal`."""
     ball_indexes = []
     for name, rows in ball_rows.items():
         constraints = regions.constraints[name]
@@ -184,7 +188,10 @@ def _build_ball_indexes(
 def _build_boxes(
     codes: Codes, order: NDArray[np.int32], integers: Sequence[Integers]
 ) -> CodedBoxes:
-    """Return ordered boxes with the ends that their codes do not determine."""
+    """Return boxes with codes and with the ends that codes do not determine.
+
+    `codes` are in the order of the boxes; `order` has the row of the region of each box.
+    """
     width = codes.shape[1] // 2
     ends: list[Ints | None] = [None] * codes.shape[1]
     for k, (rows, batch) in enumerate(integers):
@@ -200,7 +207,7 @@ def _build_residuals(
     inexact_rows: Sequence[Ints], vocabularies: Mapping[str, TokenVocabulary],
     ball_rows: Mapping[str, Ints], ordinals: Ints,
 ) -> tuple[ResidualConstraints, ...]:  # fmt: skip
-    """Return the residual constraints of all attributes, by ordinal."""
+    """Return the residual constraints of each attribute, sorted by ordinal."""
     residuals = []
     for column, (rows, batch), chosen in zip(columns, integers, inexact_rows, strict=True):
         if len(chosen):
@@ -226,7 +233,7 @@ def _build_residuals(
 def _arrange_by_ordinal(
     rows: Ints, batch: ConstraintBatch, chosen: Ints, ordinals: Ints
 ) -> Constraints:
-    """Return the chosen constraints sorted by ordinal."""
+    """Return the constraints at the rows `chosen` of a batch, sorted by ordinal."""
     chosen_ordinals = ordinals[rows[chosen]]
     by_ordinal = np.argsort(chosen_ordinals)
     return Constraints(chosen_ordinals[by_ordinal], batch.take(chosen[by_ordinal]))
@@ -235,7 +242,7 @@ def _arrange_by_ordinal(
 def _build_exact_bits(
     box_count: int, tree_count: int, residuals: Sequence[ResidualConstraints]
 ) -> NDArray[np.uint64]:
-    """Return one bit per ordinal: whether its box expresses the whole region."""
+    """Return one bit per ordinal, set if the tree finds the region and its box expresses it."""
     is_exact = np.arange(box_count) < tree_count
     for residual in residuals:
         is_exact[residual.constraints.rows] = False

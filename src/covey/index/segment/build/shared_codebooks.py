@@ -1,7 +1,8 @@
 """Shared codebooks of several segments that are queried with the same regions.
 
-Encoding a query costs about as much as searching for it, and each set of boundaries occupies memory
-in the processor's cache. Segments that share their columns encode a query only once.
+Encoding a query costs about as much as the search for it, and the boundaries of each codebook
+occupy memory in the processor's cache. If segments share their encoded columns, a query to several
+of them is encoded only once.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ _REDRAW_GROWTH = 8  # growth of a segment at which columns are built again
 _MIN_CROWDED_ENDS, _CROWDED_SHARE = (
     32,
     1 / 256,
-)  # if more ends (number, and share of all) are between two boundaries, columns are built again
+)  # columns are built again if more ends than both limits (number, share) have the same odd code
 
 
 @dataclass(slots=True)
 class SharedCodebooks:
-    """Columns that several segments share, and the last query that was encoded with them.
+    """Encoded columns that several segments share, and the last query encoded with them.
 
-    New columns are built for a segment if it has other attributes, if it is at least eight times as
-    large as the segment for which the columns were built, or if too many of its ends lie between
-    two neighbouring boundaries.
+    New columns are built for a segment if it has other scalar attributes, if it is at least eight
+    times as large as the segment for which the present columns were built, if it has texts or long
+    decimals, or if too many ends of its intervals lie between two neighbouring boundaries.
     """
 
     columns: tuple[EncodedColumn, ...] = ()
@@ -43,7 +44,11 @@ class SharedCodebooks:
     def columns_for(
         self, region_count: int, scalars: Mapping[str, Scalars]
     ) -> tuple[EncodedColumn, ...]:
-        """Return columns for a segment: the present columns if they suit it, or new ones."""
+        """Return columns for a segment: the present columns if they suit it, otherwise new columns.
+
+        `region_count` is the number of regions of the segment, and `scalars` has their constraints
+        by attribute.
+        """
         columns_by_name = {column.name: column for column in self.columns}
         if (
             region_count < _REDRAW_GROWTH * self._region_count
@@ -60,7 +65,7 @@ class SharedCodebooks:
         return self.columns
 
     def encode(self, regions: Regions, columns: tuple[EncodedColumn, ...]) -> EncodedQuery:
-        """Return regions encoded as a query to a segment with these columns and no vocabularies."""
+        """Return regions as a query to a segment with these columns and without vocabularies."""
         last = self._last_query
         if last is not None and last[0] is regions and last[1] is columns:
             return last[2]
@@ -72,7 +77,8 @@ class SharedCodebooks:
 def _suits_constraints(column: EncodedColumn, batch: Scalars) -> bool:
     """Return whether few ends of constraints lie between any two boundaries of a column.
 
-    For texts and long decimals return False, because a column has ranks of its own values only.
+    For texts and long decimals the result is False, because a column has only ranks of the values
+    for which it was built.
     """
     if column.ranks is not None or column.domain != batch.domain:
         return False

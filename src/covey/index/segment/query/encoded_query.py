@@ -28,7 +28,10 @@ Ints = NDArray[np.int64]
 
 
 def padded_width(attributes: int) -> int:
-    """Return the number of columns of codes, a multiple of 4: kernels compare four at a time."""
+    """Return the number of columns of codes for this number of attributes.
+
+    It is a multiple of 4, because kernels compare four codes at a time.
+    """
     return max(4, -(-attributes // 4) * 4)
 
 
@@ -36,8 +39,9 @@ def padded_width(attributes: int) -> int:
 class EncodedQuery:
     """Batch of queries (events or regions) as rows of codes.
 
-    A query has one row without a token, and one more row for each of its tokens that leads to
-    stored regions. With `any_token` of `from_regions`, it has one row, which admits all tokens.
+    A query has one row without a token, and one more row for each distinct code of its tokens.
+    Tokens that no stored region names have no code. If `from_regions` is called with `any_token`, a
+    query has only one row, which admits all tokens.
 
     Args:
         low: codes of the lower corner of each row.
@@ -63,7 +67,7 @@ class EncodedQuery:
         columns: Sequence[EncodedColumn],
         vocabularies: Mapping[str, TokenVocabulary],
     ) -> EncodedQuery:
-        """Encode events: one row per event, and one for each token that leads to regions."""
+        """Return events as rows: one per event, and one for each distinct code of its tokens."""
         count, width = len(events), padded_width(len(columns) + bool(vocabularies))
         codes, keys = np.zeros((count, width), np.uint16), np.zeros((count, width), np.int64)
         for k, column in enumerate(columns):
@@ -93,9 +97,10 @@ class EncodedQuery:
         *,
         any_token: bool = False,
     ) -> EncodedQuery:
-        """Encode regions: one row per region, and one for each token that it requires.
+        """Return regions as rows: one per region, and one for each code of a required token.
 
-        With `any_token`, a region has one row that admits all tokens.
+        With `any_token`, a region has only one row, which admits all tokens; `vocabularies` must
+        then be empty.
         """
         count, width = len(regions), padded_width(len(columns) + (any_token or bool(vocabularies)))
         low, high = np.zeros((count, width), np.uint16), np.full((count, width), LAST, np.uint16)
@@ -127,9 +132,9 @@ class EncodedQuery:
     def _expand_tokens(
         self, column: int, tokens: Sequence[tuple[TokenVocabulary, RaggedArray]]
     ) -> EncodedQuery:
-        """Append a row for each distinct token that leads to regions, with its code in `column`.
+        """Append to each query one row per distinct code of its tokens; write the code to `column`.
 
-        `tokens` has for each vocabulary the lists of token numbers of the query rows.
+        `tokens` has for each vocabulary the lists of token numbers of the queries.
         """
         if not tokens:
             return self

@@ -44,7 +44,7 @@ def collect_pairs(
     more_arguments: Sequence[object] = (),
     max_pairs: int | None = None,
 ) -> Pair:
-    """Return all pairs that a kernel finds, valid until the next call in the same thread.
+    """Return all pairs that the kernel `search` finds, valid until the next call in this thread.
 
     The kernel is called with `arguments`, its state, the two arrays of the buffer and
     `more_arguments`, and returns the number of pairs that it wrote. When the buffer is full, the
@@ -75,15 +75,18 @@ def collect_pairs(
 def check_max_pairs(pair_count: int, max_pairs: int | None) -> None:
     """Raise ResultTooLargeError if there are more pairs than `max_pairs`."""
     if max_pairs is not None and pair_count > max_pairs:
-        raise ResultTooLargeError(f"more than {max_pairs} pairs: match fewer events at once")
+        raise ResultTooLargeError(
+            f"the search found more than {max_pairs} pairs: match fewer events at once"
+        )
 
 
 def group_by(
     groups: NDArray[np.int32], values: NDArray[np.int32], group_count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the start of each group, and the values sorted by group.
+    """Return two arrays: the start of each group, and the values sorted by group.
 
-    Group g has `values[starts[g]:starts[g + 1]]` of the result, in their original order.
+    The values of group g are those from `starts[g]` to `starts[g + 1]` - 1 in the second array, in
+    their original order.
     """
     starts, by_group = np.empty(group_count + 1, np.int64), np.empty(len(values), np.int32)
     group_pairs(groups, values, starts, by_group)

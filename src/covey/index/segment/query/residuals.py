@@ -1,7 +1,7 @@
 """Residual constraints: lists, null beside an interval, tags and balls.
 
-A box of codes cannot express them, so they are verified on candidates. For each attribute, they are
-stored with the ordinals of their regions.
+A box of codes cannot express these constraints, so they are verified on candidates. They are stored
+by attribute, together with the ordinals of their regions.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Encoder = EncodedColumn | TokenVocabulary | None
 class ResidualConstraints:
     """Residual constraints on one attribute.
 
-    The rows of `constraints` are ordinals. Its batch has keys or tokens as integers of `encoder`;
-    it has balls if `encoder` is None.
+    The rows of `constraints` are ordinals of regions. The batch of `constraints` has the integers
+    by which `encoder` replaces keys or tokens. If `encoder` is None, the batch has balls.
     """
 
     name: str
@@ -76,7 +76,10 @@ class ResidualConstraints:
     def _admits_each(
         self, events: Events, query: EncodedQuery, query_rows: Any, constraint_rows: Ints
     ) -> Bools:
-        """Return for each i whether constraint `constraint_rows[i]` admits `query_rows[i]`."""
+        """Return the result of `admits` for constraints that exist.
+
+        `constraint_rows` are rows of the batch of constraints.
+        """
         batch, column = self.constraints.batch, events[self.name]
         if isinstance(batch, Balls):
             assert isinstance(column, VectorColumn)
