@@ -85,7 +85,7 @@ WRONG: list[tuple[str, Call, list[object], str]] = [
     ("executor", lambda v: reduce_regions(REGIONS, np.arange(3), executor=v), [5, "x"], "executor"),
     ("strategy", lambda v: RoutingTable(SPACE, v), [None, 5, "fast"], "strategy"),
     ("absorbers", RoutingTable(SPACE).find_absorbers, ["x", None, 5], "no subscription"),
-    ("known", RoutingTable(SPACE).build_sync_update, [None, "x", [None]], "known numbers"),
+    ("known", RoutingTable(SPACE).build_sync_update, [None, "x", [None]], "known must be"),
     ("parents", lambda v: BrokerTree.from_arrays([0], [[1]], parents=v), ["x", [None], {}], "par"),
     ("tree", lambda v: Problem(v, SUBSCRIBERS), [None, 5, SUBSCRIBERS], "tree must be"),
     ("delay", lambda v: Problem(TREE, SUBSCRIBERS, max_delay=v), ["1", math.nan], "max_delay"),

@@ -39,7 +39,7 @@ def test_a_run_that_loses_is_named_and_comes_back() -> None:
     [
         (["can-pure", "--announcing"], "for brokers"),
         (["can-pure", "--strategy", "hybrid"], "for brokers"),
-        (["brokers", "--strategy", "best"], "no strategy 'best'"),
+        (["brokers", "--strategy", "best"], "no routing strategy 'best'"),
         (["brokers", "--strategy", "hilbert", "--announcing"], "announcements are of regions"),
         (["brokers", "--printed", "--announcing"], "strategy 'exact' and no announcements"),
         (["brokers", "--printed", "--strategy", "hybrid"], "got 'hybrid'"),

@@ -200,13 +200,13 @@ def test_memory_of_dead_ranges_is_released() -> None:
 def test_wrong_region_numbers_are_refused() -> None:
     table = HilbertCellStrategy(GRID)
     table.add(np.array([3]), regions(["x = 1"]))
-    with pytest.raises(InvalidArgumentError, match="region 3 is in the table already"):
+    with pytest.raises(InvalidArgumentError, match="region 3 is already in the routing table"):
         table.add(np.array([3]), regions(["x = 1"]))
-    with pytest.raises(InvalidArgumentError, match="region 4 is not in the table"):
+    with pytest.raises(InvalidArgumentError, match="region 4 is not in the routing table"):
         table.remove(np.array([4]))
     with pytest.raises(InvalidArgumentError, match="twice"):
         table.remove(np.array([3, 3]))
-    with pytest.raises(InvalidArgumentError, match="2 numbers for 1 regions"):
+    with pytest.raises(InvalidArgumentError, match="one item for each of 1 regions, got 2 items"):
         table.add(np.array([5, 6]), regions(["x = 1"]))
     assert table.numbers.tolist() == [3]
 

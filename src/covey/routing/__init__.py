@@ -1,9 +1,9 @@
 """Routing table of one link: which subscriptions are advertised, and which are redundant.
 
 A broker keeps one `RoutingTable` for each link. When subscriptions are added or cancelled, the
-table returns an update for the neighbour: what to advertise, then what to withdraw. On a link that
-applies all updates in their order, a superset of the live subscriptions is advertised at every
-moment.
+table returns an update for the neighbour: what to advertise, then what to withdraw. If the link
+applies all updates in their order, the advertised regions or cells contain the regions of all live
+subscriptions at every moment.
 
 A strategy decides what is advertised. `CoveringStrategy` advertises regions that no advertised
 region covers. `HilbertCellStrategy` advertises the cells of a grid as ranges of positions on
@@ -11,16 +11,16 @@ Hilbert's curve.
 
 Modules, in the order in which a subscription passes through them:
 
-- `routing_table`: `RoutingTable`, ids and their regions; restoring a table from a snapshot.
+- `routing_table`: `RoutingTable`, which maps ids to regions, and is restored from a snapshot.
 - `id_spans`: the numbers of the regions of each id.
 - `region_log`: all regions by number, in the order of arrival.
-- `growable_array`: one value for each region number.
+- `growable_array`: an array with one value for each region number.
 - `strategies`: the protocol of a strategy, and the strategies by name.
-- `covering_strategy`: each region is advertised or has an absorber.
-- `dominance`: regions as points; a region covers another one only if its point dominates.
-- `recent_buffer`: the newest advertised regions, compared one by one.
+- `covering_strategy`: `CoveringStrategy`, for which each region is advertised or has an absorber.
+- `dominance`: regions as points, for a fast test whether one region may cover another.
+- `recent_buffer`: the newest advertised regions, which are compared one by one.
 - `advertised_index`: all advertised regions, in indexes of growing size.
-- `cell_strategy`: the cells of all regions are advertised, as ranges.
+- `cell_strategy`: `HilbertCellStrategy`, which advertises the cells of all regions as ranges.
 - `region_ranges`: the ranges of each live region.
 - `counted_ranges`: how many ranges contain each position.
 - `updates`: `RegionUpdate` and `CellUpdate`, what a link must advertise and withdraw.

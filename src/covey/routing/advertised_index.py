@@ -1,12 +1,12 @@
 """Index of the advertised regions of a routing table, to find one that covers a region.
 
-The newest regions are few and are compared one by one. When there are many of them, they are
-indexed; eight indexes of about the same size are merged into one. A withdrawn region stays in its
-index until the next merge, but searches do not return it.
+The newest regions are compared one by one. When there are too many of them, they are indexed; eight
+indexes of about the same size are merged into one. A withdrawn region stays in its index until the
+next merge, but searches do not return it.
 
-An older region never covers a newer one, because then the newer one would not be advertised. Older
-regions that a newer one covers are found in merges, which search for one cover of each region. To
-search for all regions that each new region covers would cost fifty times as much.
+An older region never covers a newer one, because then the newer region would not be advertised.
+Older regions that a newer region covers are found in merges, which search for one cover of each
+region. This is fifty times faster than to search for all regions that each new region covers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Bools = NDArray[np.bool_]
 BuildIndex = Callable[[Regions], Index]
 """Function that builds an index of regions."""
 CoverPairs = tuple[Numbers, Numbers]
-"""Numbers of covered regions, and for each the number of a region that covers it."""
+"""Numbers of covered regions, and for each of them the number of a region that covers it."""
 NO_PAIRS: CoverPairs = (np.empty(0, np.int64), np.empty(0, np.int64))
 _MERGE_FACTOR = 8
 _MAX_REMAINING_SHARE = 0.75
@@ -49,8 +49,9 @@ class _IndexedBlock:
 class AdvertisedRegions:
     """Advertised regions by number; the regions themselves are in the log.
 
-    Cost: each region is indexed about log8(n / 4,096) times while n others arrive. A search uses
-    a few times as many indexes; after `merge_all` it uses only one.
+    Cost: each region is indexed about log8(n / max_unindexed) times while n others arrive. The
+    number of indexes is a few times this logarithm, and a search queries all of them; after
+    `merge_all` there is only one index.
     """
 
     def __init__(self, region_log: RegionLog, build_index: BuildIndex, max_unindexed: int) -> None:
@@ -76,8 +77,8 @@ class AdvertisedRegions:
     def add(self, numbers: Numbers, points: DominancePoints) -> CoverPairs:
         """Add at most `max_unindexed` regions of the log that are not advertised yet.
 
-        Return the pairs of a covered and a covering region that merges found; the covered regions
-        are removed.
+        Return the covered regions that merges found, each with a region that covers it. The covered
+        regions are removed.
         """
         pairs = NO_PAIRS
         if not self._recent_buffer.has_room(len(numbers)):
@@ -87,10 +88,10 @@ class AdvertisedRegions:
         return pairs
 
     def add_indexed(self, numbers: Numbers, index: Index, advertised_rows: Numbers) -> CoverPairs:
-        """Add regions that are already indexed; only `advertised_rows` of them are advertised.
+        """Add regions that are already indexed; only those at `advertised_rows` are advertised.
 
-        Return the pairs of a covered and a covering region that merges found; the covered regions
-        are removed.
+        Return the covered regions that merges found, each with a region that covers it. The covered
+        regions are removed.
         """
         self._flags.set(numbers, False)
         self._advertised_flags[numbers[advertised_rows]] = True
@@ -105,7 +106,10 @@ class AdvertisedRegions:
         self._flags.set(numbers, False)
 
     def merge_all(self) -> CoverPairs:
-        """Merge all regions into one index, remove covered ones, and return the pairs of covers."""
+        """Merge all regions into one index, and remove covered regions.
+
+        Return the covered regions, each with a region that covers it.
+        """
         numbers = [*(part.numbers for part in self._blocks), self._recent_buffer.clear()]
         return self._merge_blocks(numbers, len(self._blocks))
 
@@ -130,7 +134,7 @@ class AdvertisedRegions:
         return covering_numbers
 
     def _find_covering_in_block(self, block: _IndexedBlock, regions: Regions) -> Numbers:
-        """Return for each region the number of an advertised one that covers it, or -1.
+        """Return for each region the number of an advertised region that covers it, or -1.
 
         Only regions of the block are searched.
         """
@@ -156,7 +160,7 @@ class AdvertisedRegions:
         return self._flags.values
 
     def _index_recent(self) -> CoverPairs:
-        """Move the newest regions to an index; return the pairs of covers that merges find."""
+        """Move the newest regions to an index; return the covered regions that merges find."""
         numbers = self._select_advertised(self._recent_buffer.clear())
         if not len(numbers):
             return NO_PAIRS
@@ -171,7 +175,7 @@ class AdvertisedRegions:
         return numbers[np.diff(numbers, prepend=-1) > 0]
 
     def _append_block(self, block: _IndexedBlock) -> CoverPairs:
-        """Append a block, merge blocks of its size, and return the pairs of covers found then."""
+        """Append a block, and merge blocks of its size; return the covered regions of merges."""
         self._blocks.append(block)
         pairs = [NO_PAIRS]
         while (count := self._count_similar_blocks()) >= _MERGE_FACTOR:
@@ -181,20 +185,26 @@ class AdvertisedRegions:
         return _concat_pairs(pairs)
 
     def _count_similar_blocks(self) -> int:
-        """Return the number of last blocks whose size level is at most that of the last block."""
+        """Count the blocks at the end that are similar in size to the last block.
+
+        Blocks are counted backwards from the last block, until one has a larger size level.
+        """
         levels = [self._size_level(part) for part in self._blocks]
         larger = [i for i, level in enumerate(levels) if level > levels[-1]]
         return len(levels) - (larger[-1] + 1 if larger else 0)
 
     def _size_level(self, block: _IndexedBlock) -> int:
-        """Return the size level of a block; it grows by one when the size grows eightfold."""
+        """Return the size level of a block: the level of a block of eight times the size is 1 more.
+
+        All blocks with fewer than 2 · `max_unindexed` regions have level 0.
+        """
         return (2 * len(block.numbers) // self._recent_buffer.capacity).bit_length() // 3
 
     def _merge_blocks(self, block_numbers: Sequence[Numbers], block_count: int) -> CoverPairs:
         """Replace the last `block_count` blocks by one, and remove covered regions.
 
-        The new block has the regions of `block_numbers` that are advertised. Return the pairs of a
-        covered and a covering region.
+        The new block has the regions of `block_numbers` that are advertised. Return the covered
+        regions, each with a region that covers it.
         """
         del self._blocks[len(self._blocks) - block_count :]
         numbers = self._select_advertised(np.concatenate([np.empty(0, np.int64), *block_numbers]))
@@ -209,9 +219,10 @@ class AdvertisedRegions:
 
 
 def find_covered_rows(index: Index, regions: Regions) -> tuple[Numbers, Numbers]:
-    """Return the rows of indexed regions that others cover, and for each a row that covers it.
+    """Return the rows of indexed regions that other regions cover, and the row of a cover of each.
 
-    The first of several equal regions does not count as covered by the others.
+    `index` is an index of `regions`. The first of several equal regions does not count as covered
+    by the others.
     """
     first_pairs = index.find_covering(regions, limit=2)
     inner, outer = first_pairs.query_rows.astype(np.int64), first_pairs.stored_rows.astype(np.int64)
@@ -237,6 +248,6 @@ def find_covered_rows(index: Index, regions: Regions) -> tuple[Numbers, Numbers]
 
 
 def _concat_pairs(pairs: Sequence[CoverPairs]) -> CoverPairs:
-    """Return all pairs in one batch."""
+    """Return all pairs as one pair of arrays."""
     inner, outer = (np.concatenate(rows) for rows in zip(*pairs, strict=True))
     return inner, outer

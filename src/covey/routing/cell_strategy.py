@@ -1,16 +1,17 @@
 """Routing strategy that advertises cells: regions as ranges of positions on Hilbert's curve.
 
-The ranges of a region are those of its cells. The union of all ranges is advertised, with
-neighbouring ranges joined. A region whose cells are all in other regions, in one or in several
-together, therefore adds nothing to what is advertised. The ranges of each region are stored, so
-that its removal withdraws exactly the positions that no other region contains. Links receive cells
-instead of predicates, because a region is redundant by its cells: the predicates of the advertised
-regions need not contain it. A link therefore forwards every event in an advertised cell, including
-false forwards. (papers: mics)
+The ranges of a region contain the positions of its cells. The union of all ranges is advertised,
+with neighbouring ranges joined. If one other region, or several together, contain all cells of a
+region, the region therefore adds nothing to what is advertised. The ranges of each region are
+stored, so that its removal withdraws exactly the positions that no other region contains.
+
+Links receive cells and not predicates: a region is redundant if other regions contain its cells,
+but then the predicates of the other regions need not contain it. A link therefore forwards every
+event in an advertised cell, which includes false forwards. (papers: mics)
 
 Cost: per region its ranges, 16 bytes each, and for each range the cost of
-`covey.routing.counted_ranges`. Do not use it for many attributes, because only those of the grid
-count and these should be few, nor for wide regions, which have many ranges.
+`covey.routing.counted_ranges`. Do not use this strategy if regions constrain many attributes, since
+a grid has only a few of them, nor for wide regions, which have many ranges.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ _DIMENSIONS, _BITS = 3, 8
 
 @dataclass(frozen=True, slots=True)
 class InsertionCounts:
-    """Numbers of ranges in the last call of `add`, by what they changed.
+    """Numbers of ranges that the last call of `add` added, by what they changed.
 
     Args:
-        covered_count: ranges whose positions were all advertised already.
-        partial_count: ranges with some new positions.
-        new_count: ranges with only new positions.
-        merged_count: partial and new ranges that were joined with advertised neighbours.
+        covered_count: number of ranges whose positions were all advertised already.
+        partial_count: number of ranges with some new positions.
+        new_count: number of ranges with only new positions.
+        merged_count: number of partial and new ranges that were joined with advertised neighbours.
     """
 
     covered_count: int = 0
@@ -55,16 +56,16 @@ class InsertionCounts:
 
 
 class HilbertCellStrategy:
-    """Live regions by number, and the cells that are advertised for them.
+    """A `RoutingStrategy` that advertises the cells of all live regions.
 
     Args:
-        grid: the cells. By default the first regions determine a grid with 256 cells on each of
-            their three most selective attributes. A grid is never changed: pass one if the first
-            regions are not typical.
-        gap: gaps of at most this many positions between ranges are advertised as well. A larger gap
-            means fewer ranges and more false forwards.
-        max_ranges: the largest number of ranges of one region. A smaller number means fewer ranges
-            and more false forwards.
+        grid: the grid of the cells. By default, the regions of the first call of `add` determine a
+            grid with at most 256 cells on each of their three most selective attributes. A grid is
+            never changed: pass one if the first regions are not typical.
+        gap: gaps of at most this many positions between ranges are advertised as well. With a
+            larger value, fewer ranges are advertised, but there are more false forwards.
+        max_ranges: the largest number of ranges of one region. With a smaller value, there are
+            fewer ranges, but more false forwards.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -86,15 +87,16 @@ class HilbertCellStrategy:
         self._region_ranges = RegionRanges()
 
     def add(self, numbers: Numbers, regions: Regions) -> CellUpdate:
-        """Add regions under numbers that are not in use; return what to advertise.
+        """Add regions under numbers that are not in use; return the update for the link.
 
         Raises:
-            InvalidArgumentError: if a number is live already or occurs twice, or there is not one
-                number for each region.
+            InvalidArgumentError: if the number of a live region is passed, a number occurs more
+                than once, or there is not one number for each region.
         """
         if len(numbers) != len(regions):
             raise InvalidArgumentError(
-                f"{len(numbers)} numbers for {len(regions)} regions: give one number per region"
+                f"numbers must have one item for each of {len(regions)} regions, "
+                f"got {len(numbers)} items"
             )
         self._check_numbers(numbers, False)
         if self._grid is None and len(regions):
@@ -112,7 +114,10 @@ class HilbertCellStrategy:
         return CellUpdate(delta.ranges, RangeSet.empty())
 
     def remove(self, numbers: Numbers) -> CellUpdate:
-        """Remove live regions; return an update that withdraws positions only they contained."""
+        """Remove live regions; return the update for the link.
+
+        The update withdraws the positions that no remaining region contains.
+        """
         self._check_numbers(numbers, True)
         rows = self._region_ranges.take(numbers)
         self._region_ranges.remove(numbers)
@@ -129,7 +134,8 @@ class HilbertCellStrategy:
         """
         if self._grid is None:
             raise InvalidArgumentError(
-                "the strategy has no grid yet: add regions first, or pass a grid"
+                "the strategy has no grid yet: add regions first, or pass grid to "
+                "HilbertCellStrategy"
             )
         return self._grid
 
@@ -142,7 +148,10 @@ class HilbertCellStrategy:
         return CellUpdate.empty()
 
     def build_sync_update(self, known: RangeSet) -> CellUpdate:
-        """Return the update for a link on which the positions `known` are advertised."""
+        """Return the update after which exactly `advertised_set` is advertised on the link.
+
+        `known` has the positions that are advertised on the link before the update.
+        """
         advertised = self.advertised_set
         return CellUpdate(advertised - known, known - advertised)
 
@@ -167,18 +176,21 @@ class HilbertCellStrategy:
         return self._counted_ranges.range_count
 
     def take_ranges(self, numbers: Numbers) -> RangeSets:
-        """Return the ranges of live regions."""
+        """Return the ranges of the live regions with these numbers, in this order."""
         self._check_numbers(numbers, True)
         return self._region_ranges.take(numbers)
 
     def admits(self, events: Events) -> NDArray[np.bool_]:
-        """Return for each event whether its cell is advertised: the neighbour then forwards it."""
+        """Return for each event whether its cell is advertised.
+
+        The neighbour forwards exactly these events.
+        """
         if self._grid is None:
             return np.zeros(len(events), np.bool_)
         return self._counted_ranges.contains(self.grid.find_positions(events))
 
     def covers(self, regions: Regions) -> NDArray[np.bool_]:
-        """Return for each region whether all of its cells are advertised already."""
+        """Return for each region whether all of its cells are advertised."""
         rows = self.grid.find_ranges(regions, max_ranges=self.max_ranges)
         missing = np.flatnonzero(~self._counted_ranges.covers(rows.first, rows.last))
         is_covered = np.ones(len(regions), np.bool_)
@@ -186,7 +198,7 @@ class HilbertCellStrategy:
         return is_covered
 
     def find_absorbers(self, numbers: Numbers) -> RaggedArray:
-        """Return for each of these live regions its absorbers, which together contain its cells.
+        """Return for each of these live regions the regions that together contain its cells.
 
         The absorber of a cell is the live region with the smallest number that contains the cell. A
         region that is the absorber of one of its own cells is active, and is its only absorber. All
@@ -209,17 +221,18 @@ class HilbertCellStrategy:
         return RaggedArray(offsets, live_numbers[absorber_rows])
 
     def _check_numbers(self, numbers: Numbers, must_be_live: bool) -> None:
-        """Raise InvalidArgumentError if a number occurs twice or has the wrong state.
+        """Raise InvalidArgumentError if a number occurs more than once, or its region must not.
 
-        With `must_be_live`, all numbers must be live; without it, no number may be live.
+        With `must_be_live`, the regions of all numbers must be live; otherwise none may be live.
         """
         wrong = numbers[self._region_ranges.contains(numbers) != must_be_live]
         if len(wrong):
             state = (
-                "is not in the table: give numbers of live regions"
+                "is not in the routing table: pass only numbers of regions that were added and not "
+                "removed"
                 if must_be_live
-                else "is in the table already: give new numbers"
+                else "is already in the routing table: pass numbers that are not in use"
             )
             raise InvalidArgumentError(f"region {wrong[0]} {state}")
         if len(np.unique(numbers)) != len(numbers):
-            raise InvalidArgumentError("a region number occurs twice in one batch: give each once")
+            raise InvalidArgumentError("numbers has a region number twice: pass each number once")

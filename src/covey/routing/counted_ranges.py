@@ -6,11 +6,12 @@ has the first position of each block. The *union* is the set of positions that a
 contains. The *advertised* positions are the union and its gaps of at most `gap` positions
 (imperfect merging). Adding or removing ranges returns exactly the advertised positions that change.
 A neighbour that applies these changes knows the advertised positions exactly. A gap is advertised
-when it is filled, before ranges within it count as covered. (papers: mics)
+as soon as it has at most `gap` positions; a range that is added within it later is covered.
+(papers: mics)
 
 Cost: per range some binary searches, the move of at most one block, and a step for each run inside
-the range, or for each block in which the advertised positions do not change. The directory is moved
-when a block is split. 16 bytes per run, about two runs per range.
+the range; a block within the range takes only one step if the advertised positions in it do not
+change. The directory is moved when a block is split. 16 bytes per run, about two runs per range.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ class RangeDelta(NamedTuple):
     """Change of the advertised positions by a batch of ranges, and number of ranges of each kind.
 
     Args:
-        ranges: the positions that were added or removed.
-        covered_count: ranges that changed nothing.
-        partial_count: ranges of which some positions changed.
-        new_count: ranges of which all positions changed.
-        merged_count: partial and new ranges that are next to other advertised positions, or so near
-            to them that the gap is filled.
+        ranges: the advertised positions that were added or removed.
+        covered_count: number of ranges that changed nothing.
+        partial_count: number of ranges of which some positions changed.
+        new_count: number of ranges of which all positions changed.
+        merged_count: number of partial and new ranges that are next to other advertised positions,
+            or so near to them that the gap is filled.
     """
 
     ranges: RangeSet
@@ -66,9 +67,9 @@ class _RunTree(NamedTuple):
 
     A block has the start and the count of each of its runs. Entry e of the directory is for block
     `directory[ENTRY_BLOCK, e]`, whose first run starts at `directory[ENTRY_START, e]`; block b has
-    `directory[BLOCK_RUNS, b]` runs. Entries from `state[ENTRIES_USED]` on name the unused blocks.
-    Kernels take the three arrays one by one, because each access through a tuple would count
-    references.
+    `directory[BLOCK_RUNS, b]` runs. The entries from `state[ENTRIES_USED]` on are for unused
+    blocks. Kernels take the three arrays one by one, because each access through a tuple would
+    count references.
     """
 
     blocks: Ints

@@ -1,10 +1,11 @@
 """Routing strategies that advertise regions: each region is advertised or has an absorber.
 
 The absorber of a region covers it, and may have an absorber itself. The union of the advertised
-regions therefore contains the union of the live regions at every moment. `RegionUpdate` preserves
-this on the other side of the link.
+regions therefore contains the union of the live regions at every moment. This is also true on the
+other side of the link, because an update first advertises and then withdraws.
 
-A removed region that is the absorber of others remains advertised until these have other absorbers.
+A removed region that is the absorber of other regions remains advertised until these have other
+absorbers.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ _MAX_INEXACT = 32  # regions of a batch whose points do not decide; with more, a
 
 
 class CoveringStrategy:
-    """A `RoutingStrategy` that finds covers with an index; any exact index can be used.
+    """A `RoutingStrategy` that finds covers with any `Index`.
 
     Args:
-        region_log: the regions of the table.
-        build_index: builds an index of regions.
-        max_unindexed: the newest regions, up to this number, are not indexed. A call of `remove`
-            finds other absorbers for at most a quarter of this number of regions.
+        region_log: the regions of the routing table.
+        build_index: a function that builds an index of regions.
+        max_unindexed: largest number of the newest advertised regions that are not indexed. A call
+            of `remove` finds other absorbers for at most a quarter of this number of regions.
 
-    Cost: an add searches the indexes of advertised regions, and each region is indexed a few times
-    while others arrive. Removing advertised regions needs a pass over all regions, and an add for
-    each region that they absorbed.
+    Cost: an add searches the indexes of advertised regions, and each advertised region is indexed a
+    few times while others arrive. Removing advertised regions takes a pass over all regions, and
+    an add for each region that they absorbed.
     """
 
     def __init__(
@@ -114,8 +115,8 @@ class CoveringStrategy:
     def reassign_orphans(self, max_regions: int | None = None) -> RegionUpdate:
         """Find other absorbers for live regions whose absorber was removed.
 
-        At most `max_regions` regions are reassigned; None means all. Return the update, which
-        withdraws the removed regions that now absorb no region.
+        At most `max_regions` regions are reassigned; None means all. Return the update for the
+        link, which also withdraws the removed regions that no longer absorb a live region.
         """
         if self.is_fully_withdrawn:
             return self._make_withdrawal([])
@@ -145,21 +146,24 @@ class CoveringStrategy:
         )
 
     def build_sync_update(self, known: Numbers) -> RegionUpdate:
-        """Return the update for a link on which the regions with these numbers are advertised."""
-        known = as_numeric_array("known numbers", known, np.int64)
+        """Return the update after which exactly `advertised_set` is advertised on the link.
+
+        `known` has the numbers of the regions that are advertised on the link before the update.
+        """
+        known = as_numeric_array("known", known, np.int64)
         numbers = np.setdiff1d(self.advertised_set, known)
         return RegionUpdate(
             self._region_log.take(numbers), numbers, np.setdiff1d(known, self.advertised_set)
         )
 
     def find_absorbers(self, numbers: Numbers) -> RaggedArray:
-        """Return for each region the region at the end of its chain of absorbers."""
+        """Return for each region the number of the region at the end of its chain of absorbers."""
         return RaggedArray.from_lengths(
             np.ones(len(numbers), np.int64), self._find_roots()[numbers]
         )
 
     def _insert_batch(self, numbers: Numbers, regions: Regions) -> RegionUpdate:
-        """Find absorbers for regions; return the update that advertises the regions without one."""
+        """Find absorbers for regions; return the update that advertises the other regions."""
         points = self._advertised_regions.encode_points(regions)
         covering_numbers = self._advertised_regions.find_covering(regions, points)
         self._absorber_numbers.set(numbers, covering_numbers)
@@ -185,9 +189,10 @@ class CoveringStrategy:
         )
 
     def _insert_indexed(self, numbers: Numbers, regions: Regions) -> RegionUpdate:
-        """Find covers among regions that no advertised region covers; return the update.
+        """Find absorbers among regions that no advertised region covers; return the update.
 
-        It finishes `_insert_batch` with an index, because points cannot compare these regions.
+        This is the last step of `_insert_batch` for regions that points cannot compare: covers are
+        found with an index.
         """
         index = self._advertised_regions.build_index(regions)
         inner, outer = find_covered_rows(index, regions)
@@ -206,7 +211,7 @@ class CoveringStrategy:
         return covered
 
     def _find_roots(self) -> Numbers:
-        """Return for each region number the number at the end of its chain of absorbers."""
+        """Return for each region number that of the region at the end of its chain of absorbers."""
         return find_chain_roots(self._absorber_numbers.values[: self._region_log.next_number])
 
     def _make_withdrawal(self, numbers: ArrayLike) -> RegionUpdate:

@@ -1,13 +1,13 @@
 """Regions as points: a region covers another one only if its point dominates the other's.
 
-A point dominates another one if it is at most as large in every coordinate. Per attribute, a point
-has the lower end of the interval, the complement of the upper end, and whether null is excluded. If
-points describe two regions completely, a region whose point dominates also covers. Constraints that
-points cannot express (lists, tags, balls, long texts) must be compared in addition. (papers:
-projection, which has such points of projected balls)
+A point dominates another point if no coordinate of it is larger. For each attribute, a point has
+three coordinates: the lower end of the interval, the complement of the upper end, and whether null
+is excluded. If the points of two regions describe them completely, the region whose point dominates
+covers the other region. Constraints that points cannot express (lists, tags, balls, long texts)
+must be compared in addition. (papers: projection, which has such points of projected balls)
 
-Cost: 24 bytes per region and attribute, and about a nanosecond per pair of regions. Use it for up
-to some thousands of regions at a time, and an index for more.
+Cost: 24 bytes per region and attribute, and about a nanosecond per pair of regions. Use points for
+up to some thousands of regions at a time, and an index for more.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _TEXT_PREFIX_BYTES = 7  # bytes of a text that are used; the eighth byte is its 
 class DominancePoints:
     """Points of regions: column i of `coordinates` is the point of region i.
 
-    The first rows have the lower end and the complement of the upper end of each attribute; then
-    come rows that say for each attribute whether null is excluded. `is_exact` says for each region
-    whether its point describes it completely.
+    The first rows have, for each attribute, the lower end and the complement of the upper end. The
+    other rows have, for each attribute, whether null is excluded. `is_exact` is True for a region
+    that its point describes completely.
     """
 
     coordinates: Ints
@@ -52,7 +52,7 @@ class DominancePoints:
     def from_regions(cls, regions: Regions, attributes: Sequence[Attribute]) -> DominancePoints:
         """Return the points of regions with coordinates for these scalar attributes.
 
-        Points of regions that constrain other attributes are not exact.
+        The point of a region that constrains another attribute is not exact.
         """
         count = len(regions)
         points, exact = np.zeros((3 * len(attributes), count), np.int64), np.ones(count, np.bool_)
@@ -104,9 +104,9 @@ def _write_coordinates(constraints: Constraints, ends: Ints, nulls: Ints, is_exa
 
 
 def _ends_to_integers(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[Ints, Ints, Bools]:
-    """Return lower ends and upper ends as integers, and whether these describe each interval.
+    """Return lower and upper ends as integers, and whether the integers describe each interval.
 
-    The integers have the order of the ends; different ends may have the same integer.
+    The integers have the order of the ends, but different ends may have the same integer.
     """
     if lower.dtype != object:
         return lower, upper, np.ones(len(lower), np.bool_)

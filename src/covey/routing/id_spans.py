@@ -13,7 +13,7 @@ Numbers = NDArray[np.int64]
 
 
 class IdSpans:
-    """Region numbers by id.
+    """Region numbers by id; the numbers of an id are consecutive.
 
     Cost: a dictionary entry per id, and a pair of numbers for each id that does not have exactly
     one region.
@@ -27,7 +27,9 @@ class IdSpans:
     """
 
     def __init__(self) -> None:
-        self._span_starts: dict[Hashable, int] = {}  # the number, or ~n for the n-th long span
+        # The number of an id's only region, or ~n if the numbers of the id are item n of
+        # `_long_spans`, as start and stop.
+        self._span_starts: dict[Hashable, int] = {}
         self._long_spans: list[tuple[int, int]] = []
 
     def __len__(self) -> int:
@@ -43,9 +45,9 @@ class IdSpans:
         """Insert new ids with consecutive numbers.
 
         Args:
-            ids: ids that are not present.
-            first_number: the number of the first region.
-            id_rows: number `first_number + r` belongs to `ids[id_rows[r]]`; ascending.
+            ids: ids that have not been inserted.
+            first_number: the number of the first region of all these ids.
+            id_rows: region number `first_number + r` belongs to `ids[id_rows[r]]`; ascending.
         """
         ends = first_number + np.searchsorted(id_rows, np.arange(len(ids) + 1))
         span_starts = ends[:-1].copy()
@@ -55,7 +57,10 @@ class IdSpans:
         self._span_starts.update(zip(ids, span_starts.tolist(), strict=True))
 
     def find_numbers(self, ids: Sequence[Hashable]) -> tuple[Numbers, Numbers]:
-        """Return the numbers of all given ids in order, and for each number the index of its id."""
+        """Return the numbers of `ids`, in their order, and for each number the index of its id.
+
+        Every id must have been inserted.
+        """
         return self._expand_spans([self._span_starts[key] for key in ids])
 
     def pop(self, ids: Iterable[Hashable]) -> Numbers:
@@ -65,7 +70,7 @@ class IdSpans:
         )[0]
 
     def _expand_spans(self, span_starts: Sequence[int]) -> tuple[Numbers, Numbers]:
-        """Return the numbers of spans, and for each number the index of its span."""
+        """Return the numbers for values of `_span_starts`, and for each the index of the value."""
         first = np.array(span_starts, np.int64)
         counts = np.ones(len(first), np.int64)
         for span in np.flatnonzero(first < 0).tolist():

@@ -1,6 +1,7 @@
 """Buffer of the newest advertised regions, which are too few to be indexed.
 
-A query region is compared with each of them, as points.
+Regions are represented by points. The point of a query region is compared with the point of each
+region in the buffer.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ _INITIAL_DOUBT_CAPACITY = 1 << 12  # undecided pairs for which memory is allocat
 
 @dataclass(slots=True)
 class RecentBuffer:
-    """Buffer of at most `capacity` regions by number, with their points.
+    """Buffer of the numbers and points of at most `capacity` regions.
 
     Args:
-        region_log: all regions of the table.
+        region_log: all regions of the routing table.
         capacity: the largest number of regions.
-        attributes: the attributes of the points; new ones are added when regions constrain them.
+        attributes: the attributes of the points; when regions constrain other scalar attributes,
+            these are added.
     """
 
     region_log: RegionLog
@@ -51,9 +53,10 @@ class RecentBuffer:
         return self._numbers[: self._count]
 
     def encode_points(self, regions: Regions) -> DominancePoints:
-        """Return the points of regions in all attributes that are known to the buffer.
+        """Return the points of regions, with the attributes of the points in the buffer.
 
-        Scalar attributes that only these regions constrain are added to all points of the buffer.
+        If the regions constrain other scalar attributes, these are first added to all points in the
+        buffer.
         """
         names = {attribute.name for attribute in self.attributes}
         new_attributes = [
@@ -74,7 +77,7 @@ class RecentBuffer:
         return self._count + count <= self.capacity
 
     def add(self, numbers: Numbers, points: DominancePoints) -> None:
-        """Add regions; `has_room` must be True for them."""
+        """Add regions; `has_room` must be True for their number."""
         stop = self._count + len(numbers)
         self._numbers[self._count : stop] = numbers
         self._write_points(points, self._count)
@@ -111,7 +114,7 @@ class RecentBuffer:
         return covering
 
     def _allocate_points(self) -> DominancePoints:
-        """Return uninitialised points for all regions that the buffer can have."""
+        """Return uninitialised points for `capacity` regions."""
         rows = 3 * len(self.attributes)
         return DominancePoints(
             np.empty((rows, self.capacity), np.int64), np.empty(self.capacity, np.bool_)
@@ -127,9 +130,11 @@ class RecentBuffer:
 def find_maximal_covers(regions: Regions, points: DominancePoints) -> Numbers:
     """Return for each region the row of a maximal region that covers it.
 
-    A region is maximal if no other region covers it; its row is then its own. Of equal regions,
-    which cover each other, only the first can be maximal. Cost: one or two nanoseconds per pair of
-    regions, so that batches should be small.
+    A region is maximal if no other region covers it; for a maximal region the result is its own
+    row. Of equal regions, which cover each other, only the first can be maximal. `points` are the
+    points of the regions.
+
+    Cost: one or two nanoseconds per pair of regions, so batches should be small.
     """
     count = len(points)
     all_flags = np.ones(count, np.bool_)
@@ -155,11 +160,11 @@ def _find_dominating(
     *,
     exclude_self: bool,
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Return for each query point the row of a stored point that covers it, and undecided pairs.
+    """Return for each query region the row of a stored region that covers it, and undecided pairs.
 
-    The row is -1 if no stored point certainly covers the query point. A pair of a query row and a
-    stored row is then undecided if the stored region may cover the query region, but their points
-    do not decide it.
+    The row is -1 if the points show no cover. Then there is an undecided pair, of the query row and
+    a stored row, for each stored region that may cover the query region although their points do
+    not prove it. Stored rows for which `alive` is False are ignored.
     """
     covering_rows, size = np.empty(len(query_points), np.int64), _INITIAL_DOUBT_CAPACITY
     while True:

@@ -57,20 +57,21 @@ class Recommendation:
 def recommend_strategy(
     regions: Regions, event_sample: Events | None = None, *, seed: int = 0
 ) -> Recommendation:
-    """Return the best strategy for regions like these; each is tried on at most 8,192 of them.
+    """Return the best routing strategy for regions like these.
 
-    Strategies that advertise regions all advertise the same number, so the one with the fastest
-    adds is chosen. "hilbert", which advertises ranges of cells, is chosen instead if a sample of
-    events is passed, the ranges are at most half as many as the regions of the best other strategy,
-    and at most 5% of the events are false forwards.
+    Each strategy is tried on a sample of at most 8,192 regions. The strategies that advertise
+    regions all advertise about the same number of them, so the strategy with the fastest adds is
+    chosen. "hilbert", which advertises ranges of cells, is chosen instead if a sample of events is
+    passed, the number of ranges is at most half of the number of regions that the other strategy
+    advertises, and at most 5% of the events are false forwards.
 
     Args:
         regions: the regions, from which a random sample is drawn.
         event_sample: events for measuring false forwards; without them, "hilbert" is never chosen.
         seed: the seed of the sample.
 
-    Cost: some seconds. With all strategies, adds become slower as a table grows, but at different
-    rates: repeat the recommendation when a table has become a hundred times as large.
+    Cost: some seconds. As a table grows, adds become slower, at a rate that depends on the
+    strategy: repeat the recommendation when a table is a hundred times as large as before.
     """
     check_range("seed", seed, 0)
     if not len(regions):
@@ -86,27 +87,31 @@ def recommend_strategy(
     best, cells = trials[name], trials["hilbert"]
     size_ratio = cells.advertised_per_region / max(best.advertised_per_region, 1e-9)
     reason = (
-        f"of the strategies that advertise regions, it has the fastest adds: {best.add_us:.1f} µs"
+        "of the strategies that advertise regions, it has the fastest adds: "
+        f"{best.add_us:.1f} µs per region"
     )
     if cells.false_forward_rate is None:
-        reason += "; hilbert was not considered: judging it needs a sample of events"
+        reason += "; hilbert was not considered, because that needs a sample of events"
     elif cells.advertised_per_region > _MAX_SIZE_RATIO * best.advertised_per_region:
-        reason += f"; hilbert would advertise {size_ratio:.2f} times as much"
+        reason += (
+            f"; hilbert would advertise {size_ratio:.2f} ranges of cells for each region that this "
+            "strategy advertises"
+        )
     elif cells.false_forward_rate > _MAX_FALSE_FORWARD_RATE:
         reason += (
             f"; with hilbert, {cells.false_forward_rate:.1%} of the events would be false forwards"
         )
     else:
         reason = (
-            f"hilbert advertises {size_ratio:.2f} times as much as regions would, and "
-            f"{cells.false_forward_rate:.1%} of the events are false forwards"
+            f"hilbert advertises {size_ratio:.2f} ranges of cells for each region that {name} "
+            f"advertises, and {cells.false_forward_rate:.1%} of the events are false forwards"
         )
         name = "hilbert"
     return Recommendation(name, reason, trials)
 
 
 def _run_trial(strategy: str, regions: Regions, event_sample: Events | None) -> StrategyTrial:
-    """Add regions in batches to a table with the strategy; return the times and counts."""
+    """Return the result of a trial: regions are added in batches to a table with the strategy."""
     table, seconds, start_s = RoutingTable(regions.space, strategy), [], time.perf_counter()
     done = 0
     for start in range(0, len(regions), _BATCH_SIZE):

@@ -1,7 +1,7 @@
 """Log of all regions of a routing table by number, whether they are advertised or not.
 
 Regions are numbered in the order of arrival, from `first_number` on. They are stored in consecutive
-blocks; small blocks are merged, so that their number remains small.
+blocks; small blocks are merged, so that the number of blocks remains small.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class RegionLog:
         return regions if order is None else regions.take(np.argsort(order))
 
     def _are_similar_in_size(self, block_count: int) -> bool:
-        """Return whether the last `block_count` blocks should be merged.
+        """Return whether the last `block_count` blocks are similar enough in size to be merged.
 
-        They should if the first is at most 16 times as large as the largest of the others.
+        They are if the first of them is at most 16 times as large as the largest of the others.
         """
         sizes = [stop - start for start, stop in pairwise(self._starts[-block_count - 1 :])]
         return sizes[0] <= _MERGE_FACTOR * max(sizes[1:])

@@ -31,7 +31,7 @@ class RegionRanges:
         return np.asarray(self._starts.get(numbers) >= 0)
 
     def add(self, numbers: Numbers, rows: RangeSets) -> None:
-        """Store the ranges of regions that are not live."""
+        """Store the ranges of regions that are not live; `rows` has one row for each number."""
         end = self._end + len(rows.first)
         if end > len(self._first):
             extra_length = max(end, 2 * len(self._first)) - self._end
@@ -53,8 +53,8 @@ class RegionRanges:
     def remove(self, numbers: Numbers) -> None:
         """Remove live regions.
 
-        When more than half of the stored ranges (and more than 1,024) are those of removed regions,
-        the other ranges are moved together, so that the space is used again.
+        If more than half of the stored ranges, and more than 1,024, are those of removed regions,
+        the other ranges are moved to the start of the arrays, so that the space is used again.
         """
         self._dead_count += int(self._lengths.get(numbers).sum())
         self._starts.set(numbers, -1)

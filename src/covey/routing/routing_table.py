@@ -1,7 +1,7 @@
-"""Routing table of one link: subscriptions in, updates for the link out.
+"""Routing table of one link: takes changes of subscriptions, and returns updates for the link.
 
 The table knows the regions of each subscription; its strategy decides what is advertised for them.
-After a restart a table is restored from a snapshot of the store with all subscriptions.
+After a restart, a table is restored from a snapshot of the store with all subscriptions.
 """
 
 from __future__ import annotations
@@ -46,27 +46,28 @@ UpdateT = TypeVar("UpdateT", bound=RoutingUpdate)
 
 
 class RoutingTable(Generic[AdvertisedT, UpdateT]):
-    """Subscriptions that came from anywhere but one link, and what is advertised on that link.
+    """All subscriptions that did not arrive on one link, and what is advertised for them on it.
 
-    A table is generic over what is advertised and over its updates: numbers of regions and
-    `RegionUpdate`, or ranges of cells and `CellUpdate`. On a link that applies all updates in their
-    order, a superset of the live subscriptions is advertised at every moment.
+    The type parameters are the type of what is advertised and that of the updates: numbers of
+    regions and `RegionUpdate`, or ranges of cells and `CellUpdate`. If the link applies all updates
+    in their order, the advertised regions or cells contain the regions of all live subscriptions at
+    every moment.
 
     The strategies "exact", "projection" and "hybrid" advertise regions (`RegionUpdate`). "hilbert"
-    advertises ranges of cells (`CellUpdate`), which contain more than the subscriptions. A function
-    that builds a strategy is accepted as well. `recommend_strategy` finds the strategy for given
-    regions.
+    advertises ranges of cells (`CellUpdate`), which may contain more events than the subscriptions.
+    A function that builds a strategy is accepted as well. `recommend_strategy` recommends a
+    strategy.
 
     Args:
-        space: the attributes of the regions.
-        strategy: the name of a strategy, or a function that builds one over a `RegionLog`.
+        space: the space of the regions.
+        strategy: the name of a strategy, or a function that builds one from a `RegionLog`.
         first_number: the number of the first region.
 
     Raises:
         InvalidArgumentError: if there is no such strategy, or `first_number` is negative.
 
-    Cost: that of the strategy. Ids and regions, also of cancelled subscriptions, are kept as long
-    as the table exists.
+    Cost: that of the strategy. Ids and regions, also those of cancelled subscriptions, remain in
+    memory as long as the table exists.
 
     >>> import pyarrow as pa
     >>> from covey import parse
@@ -178,25 +179,26 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         the table, and confirms a change to a subscriber only when all updates are applied.
 
         Args:
-            snapshot: the subscriptions.
+            snapshot: an open version of a store, with all subscriptions of the table.
             known: what is advertised on the other side of the link, as that side reports it:
                 numbers of regions, or ranges of cells.
-            strategy: the name of a strategy, or a function that builds one.
+            strategy: the name of a strategy, or a function that builds one from a `RegionLog`.
 
         Raises:
             InvalidArgumentError: if `strategy` is "hilbert" and `known` is not empty. Ranges of
                 cells have a meaning only in their grid: pass a function that builds a
                 `HilbertCellStrategy` with the grid of the earlier table.
 
-        Cost: that of adding all subscriptions. Regions get new numbers, so all of them are
-        advertised again before the known numbers are withdrawn.
+        Cost: that of adding all subscriptions. If the strategy advertises regions, these have new
+        numbers, so all are advertised again before the known numbers are withdrawn.
         """
         if not isinstance(known, RangeSet):
-            known = as_numeric_array("known numbers", known, np.int64)
+            known = as_numeric_array("known", known, np.int64)
         if strategy == "hilbert" and len(known):
             raise InvalidArgumentError(
-                "known ranges of cells have a meaning only in their grid: pass as strategy a "
-                "function that builds a HilbertCellStrategy with the grid of the earlier table"
+                'with strategy "hilbert" known must be empty, because ranges of cells have a '
+                "meaning only in their grid: pass as strategy a function that builds a "
+                "HilbertCellStrategy with the grid of the earlier table"
             )
         first = 0 if isinstance(known, RangeSet) else int(np.max(known, initial=-1)) + 1
         table: RoutingTable[Any, Any] = cls(snapshot.space, strategy, first_number=first)
@@ -225,7 +227,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
     def admits(self, events: Events) -> NDArray[np.bool_]:
         """Return for each event whether the advertised set contains it.
 
-        The neighbour forwards exactly these events.
+        The neighbour forwards exactly the events that the advertised set contains.
         """
         return self.strategy.admits(events)
 
@@ -250,8 +252,9 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
             The update for the link.
 
         Raises:
-            InvalidArgumentError: if an id occurs twice, or `subscription_rows` does not fit.
-            SchemaError: if the regions have another space.
+            InvalidArgumentError: if an id occurs more than once, or `subscription_rows` does not
+                have a row of `ids` for each region.
+            SchemaError: if the space of the regions is not that of the table.
         """
         if len(ids) > 1 and len(set(ids)) < len(ids):
             twice = next(id_ for id_, count in Counter(ids).items() if count > 1)
@@ -279,13 +282,13 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         """Remove subscriptions; unknown ids are ignored. Return the update for the link.
 
         If a removed region absorbs many other regions, it remains advertised until later calls of
-        `cancel` or `reassign_orphans` have found other absorbers for these.
+        `cancel`, `reassign_orphans` or `prune` have found other absorbers for these.
         """
         return self.strategy.remove(self._id_spans.pop(ids))
 
     @check_arguments
     def reassign_orphans(self, max_regions: int | None = None) -> UpdateT:
-        """Find other absorbers for orphans: regions whose absorber is cancelled.
+        """Find other absorbers for orphans: live regions whose absorber was removed.
 
         Args:
             max_regions: the largest number of orphans to reassign; None for all.
@@ -318,17 +321,20 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
 
     @check_arguments
     def find_absorbers(self, id_: Hashable) -> tuple[Hashable, ...]:
-        """Return the ids of the subscriptions that make one subscription redundant.
+        """Return the ids of the subscriptions that make subscription `id_` redundant.
 
-        Their advertised regions contain all regions of the subscription `id_`. The result is empty
-        if a region of `id_` itself is advertised, or if it has no region. Until all orphans are
-        reassigned, a cancelled subscription may be in the result.
+        Their advertised regions or cells contain all regions of subscription `id_`. The result is
+        empty if a region of the subscription must be advertised itself, or if it has no region.
+        Until all orphans are reassigned, a cancelled subscription may be in the result.
 
         Raises:
             InvalidArgumentError: if the table has no such subscription.
         """
         if id_ not in self:
-            raise InvalidArgumentError(f"the table has no subscription {format_value(id_)}")
+            raise InvalidArgumentError(
+                f"the routing table has no subscription {format_value(id_)}: pass the id of a "
+                "subscription that was added and not cancelled"
+            )
         numbers, _ = self._id_spans.find_numbers([id_])
         absorbers = self.strategy.find_absorbers(numbers)
         if not len(numbers) or np.isin(numbers, absorbers.values).any():
@@ -340,8 +346,10 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
     def find_redundant(self) -> list[Hashable]:
         """Return the ids of the redundant subscriptions, in the order in which they were added.
 
-        A subscription is redundant if none of its regions is its own absorber, which includes
-        subscriptions that match nothing. All others are active. Cost: a pass over all regions.
+        A subscription is redundant if none of its regions is its own absorber. So a subscription
+        that matches no event is redundant. All other subscriptions are active.
+
+        Cost: a pass over all regions.
         """
         ids = list(self._id_spans)
         numbers, _ = self._id_spans.find_numbers(ids)
@@ -355,4 +363,4 @@ RegionRoutingTable = RoutingTable[Numbers, RegionUpdate]
 """Routing table that advertises regions."""
 
 AnyRoutingTable = RoutingTable[Numbers | RangeSet, RegionUpdate | CellUpdate]
-"""Routing table whose strategy is not known to a type checker."""
+"""Routing table of any strategy, for code in which a type checker does not know the strategy."""

@@ -1,7 +1,7 @@
 """Routing strategies: their protocol, and all strategies by name.
 
-A strategy is built over the log of all regions of a table. Three strategies advertise regions, each
-with its own index to find covers; "hilbert" advertises cells.
+A strategy is built from the log of all regions of a routing table. Three strategies advertise
+regions; each finds covers with another index. "hilbert" advertises cells.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ UpdateT_co = TypeVar("UpdateT_co", bound=RoutingUpdate, covariant=True)
 class RoutingStrategy(Protocol[AdvertisedT, UpdateT_co]):
     """Protocol of routing strategies: regions by number, and what one link must advertise for them.
 
-    On a link that applies all updates in their order, a superset of the live regions (added and not
-    removed) is advertised at every moment.
+    A region is live if it was added and not removed. If a link applies all updates in their order,
+    the advertised regions or cells contain all live regions at every moment.
     """
 
     @property
@@ -73,30 +73,33 @@ class RoutingStrategy(Protocol[AdvertisedT, UpdateT_co]):
     def remove(self, numbers: Numbers) -> UpdateT_co:
         """Remove regions; return the update for the link.
 
-        Regions that the removed ones absorbed get other absorbers, some of them in later updates.
+        Regions whose absorber is removed get other absorbers. If there are many such regions, this
+        call reassigns only a limited number of them; see `reassign_orphans`.
         """
         ...
 
     def reassign_orphans(self, max_regions: int | None = None) -> UpdateT_co:
-        """Find other absorbers for orphans: regions whose absorber is removed.
+        """Find other absorbers for orphans: live regions whose absorber was removed.
 
-        At most `max_regions` orphans are reassigned; None means all. Return the update.
+        At most `max_regions` orphans are reassigned; None means all. Return the update for the
+        link.
         """
         ...
 
     def prune(self) -> UpdateT_co:
-        """Reassign all orphans, and withdraw redundant advertisements; return the update."""
+        """Reassign all orphans, and withdraw redundant regions; return the update for the link."""
         ...
 
     def build_sync_update(self, known: AdvertisedT) -> UpdateT_co:
         """Return the update after which exactly `advertised_set` is advertised on the link.
 
-        `known` is what is advertised on the link before, in the form of `advertised_set`.
+        `known` is what is advertised on the link before the update, in the form of
+        `advertised_set`.
         """
         ...
 
     def find_absorbers(self, numbers: Numbers) -> RaggedArray:
-        """Return for each region the numbers of its absorbers, which are advertised for it.
+        """Return for each region the numbers of its absorbers, which are advertised instead of it.
 
         A region that must be advertised itself is its own absorber.
         """
@@ -130,8 +133,8 @@ def build_projection_strategy(
 ) -> RegionStrategy:
     """Return the strategy "projection", whose random projection indexes find covers.
 
-    The indexes share their directions, so that a query is projected once. New directions are drawn
-    when regions constrain an attribute that the present ones do not have.
+    The indexes share their directions, so that a query is projected only once. New directions are
+    drawn when regions constrain an attribute that the present directions do not include.
     """
     shared_mapping: list[ProjectionMapping] = []
 
@@ -151,13 +154,14 @@ def build_hybrid_strategy(
 ) -> RegionStrategy:
     """Return the strategy "hybrid", whose Hilbert indexes find covers.
 
-    They index the most selective attributes; all attributes are verified on candidates.
+    The grid of such an index has only the most selective attributes; the other attributes are
+    verified on candidates.
     """
     return CoveringStrategy(region_log, HilbertIndex.build, max_unindexed=max_unindexed)
 
 
 def build_hilbert_strategy(region_log: RegionLog) -> CellStrategy:
-    """Return the strategy "hilbert", which advertises ranges of cells and needs no log."""
+    """Return the strategy "hilbert", which advertises ranges of cells; it does not use the log."""
     return HilbertCellStrategy()
 
 
@@ -185,6 +189,6 @@ def find_strategy(name: str, strategies: Mapping[str, BuilderT]) -> BuilderT:
     """
     if name not in strategies:
         raise InvalidArgumentError(
-            f"there is no strategy {name!r}: choose one of {', '.join(strategies)}"
+            f"there is no routing strategy {name!r}: choose one of {', '.join(strategies)}"
         )
     return strategies[name]

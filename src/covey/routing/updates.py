@@ -1,7 +1,7 @@
-"""Routing updates from a routing table to a link, of regions or cells: advertise, then withdraw.
+"""Routing updates: the regions or cells that a link must first advertise, then withdraw.
 
-On a link that applies all updates in their order, a superset of the live regions is advertised at
-every moment.
+If the link applies all updates of a routing table in their order, the advertised regions or cells
+contain all live regions of the table at every moment.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ class RoutingUpdate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RegionUpdate:
-    """Regions to advertise, each with a number, and then numbers to withdraw.
-
-    If a link applies updates in this order, all live regions are covered on it at every moment.
+    """Regions that a link must advertise, and numbers of regions that it must then withdraw.
 
     Args:
         regions: the regions to advertise.
@@ -58,8 +56,8 @@ class RegionUpdate:
     def concat(cls, updates: Sequence[RegionUpdate]) -> RegionUpdate:
         """Return one update with the effect of several consecutive ones.
 
-        A number that one update advertises and another one withdraws is in neither list: after
-        both, it is advertised on the link, or not, as it was before.
+        If one update advertises a number and another update withdraws it, the number is in neither
+        list of the result, because the two updates together change nothing for it.
         """
         updates = [part for part in updates if part] or updates[:1]
         if len(updates) == 1:
@@ -79,7 +77,9 @@ class RegionUpdate:
 
 @dataclass(frozen=True, slots=True)
 class CellUpdate:
-    """Positions of cells to advertise, and then positions to withdraw.
+    """Cells that a link must advertise, and cells that it must then withdraw.
+
+    Cells are ranges of positions on Hilbert's curve.
 
     >>> first = CellUpdate(RangeSet.from_ranges([0], [9]), RangeSet.empty())
     >>> second = CellUpdate(RangeSet.from_ranges([20], [29]), RangeSet.from_ranges([5], [9]))
@@ -100,8 +100,8 @@ class CellUpdate:
     def concat(cls, updates: Sequence[CellUpdate]) -> CellUpdate:
         """Return one update with the effect of several consecutive ones.
 
-        A position that one update advertises and another one withdraws is in neither set: after
-        both, it is advertised on the link, or not, as it was before.
+        If one update advertises a position and another update withdraws it, the position is in
+        neither set of the result, because the two updates together change nothing for it.
         """
         advertised, withdrawn = RangeSet.empty(), RangeSet.empty()
         for part in updates:

@@ -186,7 +186,7 @@ def test_announcements_with_cells_are_refused() -> None:
 
 def test_region_links_refuse_strategies_of_cells() -> None:
     with pytest.raises(
-        InvalidArgumentError, match="no strategy 'hilbert': choose one of exact, proj"
+        InvalidArgumentError, match="no routing strategy 'hilbert': choose one of exact, proj"
     ):
         region_links(SPACE, "hilbert")("peer")
 

@@ -123,7 +123,7 @@ class SegmentIndex:
 
         `values[i]` is the value of the region with stored row i.
         """
-        _check_one_each(values, len(self))
+        _check_one_each("values", values, len(self))
         return values[self.data.stored_rows]
 
     @check_arguments
@@ -162,7 +162,7 @@ class SegmentIndex:
             values_by_ordinal: one value for each stored region, from `arrange_by_ordinal`.
             max_pairs: as in `match`.
         """
-        _check_one_each(values_by_ordinal, len(self))
+        _check_one_each("values_by_ordinal", values_by_ordinal, len(self))
         if len(events) <= _EVENTS_PER_BATCH:
             return self._match_batch(events, max_pairs, values_by_ordinal)
         starts = range(0, len(events), _EVENTS_PER_BATCH)
@@ -414,10 +414,10 @@ class SegmentIndex:
         return rows[query_rows[meeting_rows]], ordinals[meeting_rows]
 
 
-def _check_one_each(values: NDArray[Any], region_count: int) -> None:
-    """Raise InvalidArgumentError unless there is one value for each region."""
+def _check_one_each(name: str, values: NDArray[Any], region_count: int) -> None:
+    """Raise InvalidArgumentError unless argument `name` has one value for each region."""
     if values.shape != (region_count,):
         raise InvalidArgumentError(
-            f"the index has {region_count} regions, but the array of values has shape "
-            f"{values.shape}: pass one value for each region"
+            f"{name} must be an array with one value for each of {region_count} regions, "
+            f"got shape {values.shape}"
         )

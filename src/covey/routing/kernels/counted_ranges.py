@@ -46,7 +46,7 @@ def apply_ranges(
 ) -> tuple[int, Ints, Ints]:
     """Add `increment` to the count of each position of each range, one range after another.
 
-    The count of a position is the number of ranges that contain it. The call ends when the
+    The count of a position is the number of ranges that contain it. The call ends early when the
     directory has no space for more blocks.
 
     Args:
@@ -57,8 +57,8 @@ def apply_ranges(
         lasts: the last position of each range.
         increment: 1 to add ranges, -1 to remove them.
         gap: gaps of at most this many positions are advertised.
-        kind_counts: numbers of ranges by kind (covered, partial, new, merged); each range that is
-            applied is added here.
+        kind_counts: numbers of ranges by kind (covered, partial, new, merged), to which the call
+            adds the ranges that it applies.
 
     Returns:
         The number of ranges that were applied, and the advertised positions that changed, as first
@@ -139,7 +139,7 @@ def apply_ranges(
 def contains_positions(
     blocks: Ints, directory: Ints, state: Ints, positions: Ints, gap: int
 ) -> NDArray[np.bool_]:
-    """Return for each position whether it is in the union, or in a filled gap of the union."""
+    """Return for each position whether a range contains it, or a gap of at most `gap` positions."""
     is_contained = np.zeros(len(positions), np.bool_)
     for i in range(len(positions)):
         if positions[i] < 0:
@@ -159,7 +159,7 @@ def contains_positions(
 def covers_ranges(
     blocks: Ints, directory: Ints, state: Ints, firsts: Ints, lasts: Ints, gap: int
 ) -> NDArray[np.bool_]:
-    """Return for each range whether all its positions are in the union or in filled gaps."""
+    """Return for each range whether `contains_positions` is true for all of its positions."""
     is_covered = np.ones(len(firsts), np.bool_)
     for i in range(len(firsts)):
         e, s = find_run(blocks, directory, state, firsts[i])

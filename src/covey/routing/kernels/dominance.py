@@ -1,4 +1,4 @@
-"""Dominance of points: find stored points that are at most a query point in every coordinate."""
+"""Dominance of points: find stored points none of whose coordinates exceeds a query point's."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ def write_ends(
     rows: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64],
     nulls: NDArray[np.bool_], ends: NDArray[np.int64], leaves_null_out: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Write for each constraint its two coordinates, and whether it excludes null.
+    """Write for each constraint its coordinates to `ends`, and to `leaves_null_out`.
 
-    A constraint without a value gets the largest coordinates, because every constraint covers it.
+    The coordinates are the lower end, the complement of the upper end, and whether null is
+    excluded. If a constraint admits no value, both ends are the largest number, so that the points
+    of all other constraints dominate.
     """
     for i in range(len(rows)):
         row, is_empty = rows[i], lower[i] > upper[i]
@@ -44,8 +46,9 @@ def find_dominating(
 ) -> int:
     """Write for each query point the first stored row that certainly covers it, or -1.
 
-    A stored point certainly covers a query point if it is at most as large in every coordinate and
-    both points are exact. If there is no such point, the stored rows that may cover the query point
+    A stored point certainly covers a query point if none of its coordinates is larger and both
+    points are exact. Stored rows for which `alive` is False are ignored. If no stored point
+    certainly covers a query point, the pairs of the query row and a stored row that may cover it
     are written to `doubtful_pairs`, as far as there is space. With `exclude_self`, the query points
     are the stored points; a point does not cover itself, and of equal points the first covers the
     others.
@@ -88,7 +91,7 @@ def _select_at_most(
     flags: Any,
     selected_rows: Any,
 ) -> Any:
-    """Write the rows of stored points that are at most a query point in every coordinate.
+    """Write the rows of stored points none of whose coordinates exceeds that of a query point.
 
     The first four coordinates of all points are compared together; the other coordinates are
     compared only for points that remain. `flags` has one item per point, and up to seven more that

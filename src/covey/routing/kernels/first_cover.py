@@ -1,4 +1,7 @@
-"""First region of each run of positions, and the absorbers of regions that follow from it."""
+"""The first region that contains each run of positions, and the absorbers of regions.
+
+The absorbers of a region are the first regions of its runs.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def find_first_covering_rows(
     """Return for each run the first row with a range that contains it, or -1.
 
     Row i has the ranges from `offsets[i]` to `offsets[i + 1]` - 1, and range r contains the runs
-    from `starts[r]` to `stops[r]` - 1. A run that has a row is skipped in all later searches.
+    from `starts[r]` to `stops[r]` - 1. Once the first row of a run is known, later rows skip it.
     """
     first_rows, next_open = np.full(run_count, -1), np.arange(run_count + 1)
     for row in range(len(offsets) - 1):
@@ -40,10 +43,11 @@ def find_first_covering_rows(
 def collect_absorbers(
     offsets: Numbers, starts: Numbers, stops: Numbers, covering_rows: Numbers, query_rows: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return for each query row the rows that `find_first_covering_rows` has for its runs.
+    """Return for each query row the first rows of its runs, from `find_first_covering_rows`.
 
-    Each row is returned once, in ascending order. If the query row itself is among them, only the
-    query row is returned.
+    `covering_rows` is the result of that function; the first three arguments are the same. The rows
+    of a query row are distinct and ascending. If the query row itself is among them, only the query
+    row is returned.
 
     Returns:
         The offsets by query row, and the rows of all query rows.

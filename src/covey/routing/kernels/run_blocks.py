@@ -1,10 +1,10 @@
 """B+tree of `covey.routing.counted_ranges`: runs in blocks, and a directory of the blocks.
 
-A block has two rows: the start of each run, and the number of ranges that contain the run but not
-the whole block. The directory has for each entry its block and the start of that block. It has for
-each block the number of its runs, the number of ranges that contain the whole block, and a lower
-limit of the counts of its runs. So a range that contains a whole block is applied in one step if
-nothing changes that is advertised in the block.
+A block has two rows: the start of each run, and the number of ranges that contain the run but are
+not counted for the whole block. The directory has for each entry its block and the start of that
+block. It has for each block the number of its runs, the number of ranges that are counted for the
+whole block, and a lower bound of the numbers in the second row. So a range that contains a whole
+block is applied in one step if the advertised positions in the block do not change.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _find_run_in_block(
 def find_previous_run(
     blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int
 ) -> tuple[int, int]:
-    """Return block and slot of the run before a run, which must not be the first of all."""
+    """Return block and slot of the run before the run in a slot, which must not be the first."""
     if slot > 0:
         return directory[ENTRY_BLOCK, entry], slot - 1
     block = directory[ENTRY_BLOCK, entry - 1]
@@ -121,7 +121,7 @@ def find_previous_run(
 
 @kernel
 def find_next_start(blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int) -> int:
-    """Return the start of the run after a run; for the last run, the end of all positions."""
+    """Return the start of the run after the run in a slot, or `POSITION_END` for the last run."""
     block = directory[ENTRY_BLOCK, entry]
     if slot + 1 < directory[BLOCK_RUNS, block]:
         return blocks[block, RUN_START, slot + 1]  # type: ignore[no-any-return]
@@ -132,7 +132,7 @@ def find_next_start(blocks: Ints, directory: Ints, state: Ints, entry: int, slot
 def split_run_at(blocks: Ints, directory: Ints, state: Ints, entry: int, position: int) -> int:
     """Split a run so that a run starts at `position`; return the directory entry of its block.
 
-    The search begins at `entry`, so that an entry near the position is faster.
+    If `position` is in the block of `entry`, the search is faster.
     """
     entry, slot = find_run_near(blocks, directory, state, entry, position)
     block = directory[ENTRY_BLOCK, entry]
@@ -180,9 +180,10 @@ def _split_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None
 
 @kernel
 def join_with_previous(blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int) -> None:
-    """Join a run with the run before it if their counts are equal.
+    """Join the run in a slot with the run before it if their counts are equal.
 
-    The run must not be the first of all. A block that becomes small is merged with a neighbour.
+    The run must not be the first run of all. A block that becomes small may be merged with its
+    neighbours.
     """
     block = directory[ENTRY_BLOCK, entry]
     earlier, last = find_previous_run(blocks, directory, state, entry, slot)
@@ -207,7 +208,7 @@ def join_with_previous(blocks: Ints, directory: Ints, state: Ints, entry: int, s
 
 @kernel
 def _merge_with_next_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None:
-    """Merge a block with the next one if one is empty, or both fill at most half a block."""
+    """Merge a block with the next block if one is empty, or both fit in half a block together."""
     block, other = directory[ENTRY_BLOCK, entry], directory[ENTRY_BLOCK, entry + 1]
     run_count = directory[BLOCK_RUNS, block]
     if (
