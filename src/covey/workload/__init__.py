@@ -1,9 +1,9 @@
 """Generators of subscriptions and events: the workloads of the papers, and realistic ones.
 
-Every workload has unlimited subscriptions 0, 1, 2, … and events 0, 1, 2, …. Row i depends only on
-the parameters, the seed and i, and not on the other rows that are generated with it. Subscriptions
-are available as regions (columns) and as predicates (Spark SQL); region i and predicate i admit
-exactly the same events.
+Every workload generates unlimited subscriptions and events, both numbered from 0. Subscription or
+event i depends only on the parameters, the seed and i, and not on the other rows that are generated
+with it. Subscriptions are available as regions and as predicates (Spark SQL); region i and
+predicate i admit exactly the same events.
 
     >>> create_workload("zipf-boxes-2").generate_predicates(0, 1)
     ['x1 BETWEEN 0 AND 3 AND x2 BETWEEN 36 AND 39']
@@ -21,7 +21,7 @@ In the order in which data passes through them:
     classifieds         saved searches on classified ads
     skewed_boxes        boxes concentrated around a few hot spots
     embedding_watches   balls around embeddings
-    constraints         drawn constraints, by attribute, as regions and as Spark SQL
+    constraints         the drawn constraints of each attribute, as regions and as Spark SQL
     literal_texts       numbers and vectors as exact Spark SQL literals
     arrow_arrays        drawn arrays as Arrow columns of events
 """

@@ -3,9 +3,9 @@
 An alert constrains 1 to 4 of the 12 attributes. In 90% of the alerts, one of these is the symbol,
 which must equal one of 5,000 symbols. The other constraints are thresholds on some of the eleven
 numbers, chosen at random. Half of the thresholds are one-sided. The first threshold of an alert is
-tight, further ones are loose. Symbols follow Zipf's law. In alerts with a single constraint,
-however, all symbols are equally frequent: with Zipf's law, such alerts would cause most of the
-matches.
+tight, and the other thresholds are loose. Symbols follow Zipf's law. In alerts with a single
+constraint, however, all symbols are equally frequent, because with Zipf's law such alerts would
+cause most of the matches.
 """
 
 from __future__ import annotations
@@ -126,10 +126,10 @@ def _draw_subscription_block(random: np.random.Generator) -> Columns:
 def _draw_thresholds(
     random: np.random.Generator, power_range: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of random intervals within [0, 1); half of them have only one end.
+    """Return the lower and the upper ends of random intervals within [0, 1).
 
-    Lower ends are returned first, then upper ends. A missing lower end is -inf, a missing upper end
-    is NaN.
+    Half of the intervals have only one end. A missing lower end is -inf, a missing upper end is
+    NaN.
 
     Args:
         random: generator of the block.

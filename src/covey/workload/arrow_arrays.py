@@ -58,7 +58,7 @@ def to_tag_lists(
 ) -> pa.Array:
     """Return lists of strings: list i has `values[c]` for the first `lengths[i]` codes c of row i.
 
-    `codes` is a matrix with a row for each list.
+    `codes` is a matrix with one row for each list.
 
     >>> values, codes = np.array(["a", "b"], object), np.array([[1, 0], [0, 0]])
     >>> to_tag_lists(values, codes, np.array([2, 1])).to_pylist()

@@ -25,7 +25,9 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 def make_generator(seed: int, purpose: str, *, block: int = 0) -> np.random.Generator:
-    """Return the generator of a seed, purpose and block; different ones give independent numbers.
+    """Return the random generator for a seed, a purpose and a block.
+
+    Generators that differ in one of these return independent numbers.
 
     >>> events, subscriptions = make_generator(1, "events"), make_generator(1, "subscriptions")
     >>> float(events.random()) == float(subscriptions.random())

@@ -1,8 +1,8 @@
 """Uniform boxes on doubles, and the Zipf boxes of *mics* on a grid of cells.
 
-Uniform boxes have sides of a length up to `max_width`, both ends included, around a uniform centre;
-events are uniform. In each dimension, a Zipf box begins at a cell that is drawn by Zipf's law, and
-is `cells_per_side` cells wide.
+The centres of uniform boxes, and the events, are uniform in the unit cube. Each side of a uniform
+box has a random length below `max_width` and includes both its ends. In each dimension, a Zipf box
+begins at a cell that is drawn by Zipf's law, and is `cells_per_side` cells wide.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = ["UniformBoxes", "ZipfBoxes"]
 
 @dataclass(frozen=True, slots=True)
 class UniformBoxes:
-    """Boxes with centres in the unit cube, on double attributes; they may extend beyond the cube.
+    """Boxes with centres in the unit cube, on double attributes; boxes may extend beyond the cube.
 
-    Matches per event at 1M subscriptions: 1.0 for 2 dimensions and a `max_width` of 0.002, 5.9 for
-    4 dimensions and 0.1, 0.17 for 8 dimensions and 0.3.
+    Matches per event at 1M subscriptions: 1.0 with 2 dimensions and a `max_width` of 0.002; 5.9
+    with 4 dimensions and a `max_width` of 0.1; 0.17 with 8 dimensions and a `max_width` of 0.3.
 
     Args:
         dimensions: number of attributes.
@@ -94,11 +94,12 @@ class UniformBoxes:
 
 @dataclass(frozen=True, slots=True)
 class ZipfBoxes:
-    """Boxes on a grid of cells, whose first cells follow Zipf's law; cell 0 is the most frequent.
+    """Boxes on a grid of cells: in each dimension, the first cell of a box follows Zipf's law.
 
-    *mics* uses 256 cells per dimension, boxes 4 cells wide, and 2, 3 or 4 dimensions (7 in Tables 2
-    and 3). The paper gives no exponent; with exponent 0, cells are uniform. In the paper, events
-    are uniform for matching, and follow Zipf's law in Table 2.
+    Cell 0 is the most frequent. *mics* uses 256 cells per dimension, boxes that are 4 cells wide,
+    and 2, 3 or 4 dimensions (7 in Tables 2 and 3). The paper does not state the exponent. With
+    exponent 0, all cells are equally likely. In the paper, events are uniform for matching, and
+    follow Zipf's law in Table 2.
 
     Args:
         dimensions: number of attributes.

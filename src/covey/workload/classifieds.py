@@ -1,9 +1,9 @@
 """Classified ads, and saved searches on them.
 
 Every search constrains the category, the price, the latitude and the longitude. In addition, half
-of the searches constrain the condition, about a quarter the kind of seller, 3% the seller, and 60%
-have one to three keywords. In searches and in ads, towns, categories, sellers and words follow
-Zipf's law. Prices are lognormal around the median price of their category.
+of the searches constrain the condition, about a quarter constrain the kind of seller, 3% constrain
+the seller, and 60% have one to three keywords. In searches and in ads, towns, categories, sellers
+and words follow Zipf's law. Prices are lognormal around the median price of their category.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def _to_event_arrays(block: Columns) -> list[pa.Array]:
 
 
 def _draw_keywords(random: Random) -> Codes:
-    """Return a row of three word numbers for each search; `_WORD_COUNT` stands for no word.
+    """Return a row of three word numbers for each search; `_WORD_COUNT` means no word.
 
     The words of a row are distinct and ascending.
     """
@@ -288,13 +288,13 @@ def _draw_towns(seed: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=1)
 def _rank_to_word() -> Codes:
-    """Return the number of the word for each frequency rank: a random permutation."""
+    """Return for each frequency rank the number of a word, as a random permutation."""
     return make_generator(0, "classifieds words").permutation(_WORD_COUNT)
 
 
 @lru_cache(maxsize=1)
 def _seller_names() -> NDArray[np.object_]:
-    """Return the name of each seller; every tenth has an apostrophe, which SQL must escape."""
+    """Return the name of each seller; every tenth name has an apostrophe, which SQL must escape."""
     words = make_vocabulary(_SELLER_COUNT)[
         make_generator(0, "classifieds sellers").permutation(_SELLER_COUNT)
     ]

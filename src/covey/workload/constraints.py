@@ -1,8 +1,8 @@
-"""Drawn constraints of one attribute, which convert to regions and to Spark SQL.
+"""Drawn constraints on one attribute, which are converted to regions and to Spark SQL.
 
 A workload draws the constraints on an attribute once. Its regions and its predicates are built from
-the same constraints, so they admit the same events. A row without a constraint on the attribute is
-called free.
+the same constraints, so they admit the same events. A row is a subscription; a row without a
+constraint on the attribute is called free.
 
 Cost: regions are built column by column, without a Python object per row.
 """
@@ -61,11 +61,11 @@ class ConstraintColumn(Protocol):
         ...
 
     def to_constraints(self) -> Constraints:
-        """Return the constraints of the rows that are not free, in canonical form."""
+        """Return the constraints of the rows that are not free, with the numbers of these rows."""
         ...
 
     def to_predicate_texts(self) -> list[str]:
-        """Return every row as Spark SQL; a free row is the empty string."""
+        """Return the condition of each row as Spark SQL; for a free row, an empty string."""
         ...
 
 
@@ -96,8 +96,8 @@ def _build_block_regions(space: Space, block: Sequence[ConstraintColumn]) -> Reg
 class IntervalColumn:
     """Intervals of numbers, from a lower to an upper key, both included.
 
-    The lowest key of the type stands for a missing lower end, the highest key for a missing upper
-    end. A row without any end is free.
+    An interval whose lower key is the lowest key of the type has no lower end. An interval whose
+    upper key is the highest key of the type has no upper end. A row without any end is free.
 
     >>> from covey.space.types import INT
     >>> whole = key_domain(INT)
@@ -124,7 +124,10 @@ class IntervalColumn:
         has_lower, has_upper = self.lower != whole.low, self.upper != whole.high
 
         def write(rows: NDArray[np.bool_], form: str, *ends: NDArray[np.int64]) -> None:
-            """Set the texts of some rows: `form`, with the attribute's name and the row's ends."""
+            """Set the texts of the rows where `rows` is True.
+
+            A text is `form`, filled with the name of the attribute and the ends of the row.
+            """
             literals = (literal_texts.format_scalars(end[rows], self.type) for end in ends)
             for row, *values in zip(np.flatnonzero(rows).tolist(), *literals, strict=True):
                 texts[row] = form.format(self.attribute_name, *values)
@@ -140,8 +143,8 @@ def make_double_intervals(
 ) -> IntervalColumn:
     """Return intervals of doubles, both ends included.
 
-    A lower end of -inf stands for a missing lower end, an upper end of NaN for a missing upper end.
-    NaN has the highest key, because Spark sorts it last.
+    An interval with a lower end of -inf has no lower end. An interval with an upper end of NaN has
+    no upper end, because Spark sorts NaN last, so that NaN has the highest key.
     """
     return IntervalColumn(attribute_name, DOUBLE, encode_floats(lower), encode_floats(upper))
 
@@ -218,7 +221,7 @@ class ChoiceColumn:
 
 @dataclass(frozen=True, slots=True)
 class KeywordColumn:
-    """Required tags: row i requires every token of `tokens[i]`, and is free if it has no token.
+    """Required tags: row i requires every token of list i of `tokens`; with no token it is free.
 
     The tokens of a row must be ascending and distinct.
 

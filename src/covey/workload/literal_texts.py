@@ -1,8 +1,8 @@
-"""Spark SQL literals of numbers and vectors that Spark reads as exactly the same values.
+"""Spark SQL literals of numbers and vectors: Spark reads them as exactly the original values.
 
 Workloads write all their number literals with these functions. Float literals have the suffix F.
-Without it, Spark (tested with 4.2) compares a float with a decimal literal as doubles, so that
-`<= 0.1` excludes the float32 nearest to 0.1.
+Without this suffix, Spark (tested with 4.2) compares a float with a decimal literal as doubles, so
+that `<= 0.1` excludes the float32 nearest to 0.1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["format_floats", "format_scalars", "format_vectors"]
 
 
 def format_scalars(keys: NDArray[np.int64], type_: Type) -> list[str]:
-    """Return literals for keys of doubles, integral numbers, or decimals with a positive scale.
+    """Return literals for the keys of doubles, integral numbers, or decimals of positive scale.
 
     Raises:
         SchemaError: if `type_` is none of these.
@@ -38,11 +38,14 @@ def format_scalars(keys: NDArray[np.int64], type_: Type) -> list[str]:
         return [str(key) for key in keys.tolist()]
     if type_.is_decimal and type_.scale > 0:
         return [_format_decimal(key, type_.scale) for key in keys.tolist()]
-    raise SchemaError(f"workloads cannot write literals of type {type_}")
+    raise SchemaError(
+        f"workloads cannot write literals of type {type_}: use double, an integral type, or a "
+        "decimal type with a scale of at least 1"
+    )
 
 
 def format_floats(numbers: NDArray[np.float32]) -> list[str]:
-    """Return float literals: the shortest decimal that is read as the same float32, then an F.
+    """Return float literals: the shortest decimal that Spark reads as the same float32, then an F.
 
     >>> format_floats(np.float32([0.1, 1.5e-7]))
     ['0.1F', '0.00000015F']
@@ -71,8 +74,8 @@ def _format_decimal(unscaled: int, scale: int) -> str:
 def _format_shortest(numbers: NDArray[np.float32]) -> list[str]:
     """Return the shortest decimals of numbers, without exponents.
 
-    Arrow writes most of them, because it is fast. NumPy writes the few to which Arrow gives an
-    exponent or no decimal point.
+    Arrow writes most decimals, because it is fast. NumPy writes those few that Arrow would write
+    with an exponent or without a decimal point.
     """
     arrow_texts: list[Any] = pa.array(numbers).cast(pa.string()).to_pylist()
     return [

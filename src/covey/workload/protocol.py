@@ -15,9 +15,9 @@ __all__ = ["Workload"]
 class Workload(Protocol):
     """Unlimited subscriptions and events that depend only on parameters and row numbers.
 
-    Row i of regions, predicates or events depends on the workload's parameters and on i, but not on
-    the other rows that a call generates. Subscription i is one region, and its predicate admits
-    exactly the events in that region.
+    Region, predicate or event i depends on the workload's parameters, which include the seed, and
+    on i, but not on the other rows that a call generates. Subscription i has one region, and its
+    predicate admits exactly the events in that region.
 
     Cost: whole blocks of `covey.workload.block_rng.BLOCK_ROWS` rows are drawn, so generate many
     rows with one call.
@@ -25,7 +25,7 @@ class Workload(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the workload; for those of `list_workloads`, the name in that list."""
+        """Name of the workload; a workload of `list_workloads` has the name in that list."""
         ...
 
     @property

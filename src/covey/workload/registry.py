@@ -41,6 +41,8 @@ def list_workloads() -> tuple[str, ...]:
 def create_workload(name: str, seed: int = 0) -> Workload:
     """Build the workload with this name; `list_workloads` returns all names.
 
+    `seed` is the seed of all random numbers of the workload.
+
     Raises:
         CoveyError: if there is no workload with this name.
 
