@@ -77,10 +77,11 @@ class PlanDeployment:
             level = np.flatnonzero(np.isin(parents, level))
 
     def validate(self) -> None:
-        """Raise an error if the schema lacks an attribute of the plan, or a topic does not exist.
+        """Raise an error if the schema of events does not suit the plan, or a topic is missing.
 
         Raises:
-            InvalidArgumentError: if Spark cannot parse the schema, or it lacks an attribute.
+            InvalidArgumentError: if Spark cannot parse `event_schema`, or it lacks an attribute of
+                the plan.
             StreamError: if a topic does not exist, or Kafka cannot be reached.
         """
         try:
@@ -127,9 +128,9 @@ class PlanDeployment:
             yield query
 
     def _route_events(self, spark: SparkSession, level: list[int]) -> DataFrame:
-        """Return the rows that the query of a level writes: `topic`, `key` and `value`.
+        """Return the rows that the query of a level writes, with `topic`, `key` and `value`.
 
-        An event has a row for each broker of the level to which it is forwarded.
+        There is one row for each event and each broker of the level to which it is forwarded.
         """
         parents = self.plan.tree.parents
         parent_topics = sorted({self.get_topic(int(parents[broker])) for broker in level})
@@ -146,10 +147,10 @@ class PlanDeployment:
         return decoded.select(F.explode(targets).alias("topic"), "key", "value")
 
     def _build_topic_column(self, broker: int) -> Column:
-        """Build a column: the topic of a broker for events to forward there, otherwise null.
+        """Return a column with the topic of the broker for each event to forward to the broker.
 
-        An event is forwarded if it is in the topic of the broker's parent and the broker's filter
-        contains it.
+        For other events, the column is null. An event is forwarded if it is in the topic of the
+        broker's parent and the broker's filter contains it.
         """
         low, high = self.plan.filters.rectangles_of(broker)
         in_rectangle: list[Column] = []
