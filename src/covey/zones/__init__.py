@@ -9,11 +9,14 @@ Modules, in the order in which data passes through them:
 
 - `splits`: the `Split` protocol; splits by a key or by null.
 - `direction_split`: splits of vectors by their projection on a direction, or their angle with it.
-- `zone_tree`: `ZoneTree`, a tree of splits; it finds the zones of events and of regions.
+- `zone_tree`: `ZoneTree`, a tree of splits, which finds the zones of events and of regions.
 - `split_candidates`: possible splits of a zone, with the work and the regions on both sides.
-- `build_tree`: `ZoneSample`, and `build_zone_tree`, which splits the zone with the largest load.
-- `zone_map`: `ZoneMap`, a tree with the work of each zone; zones of subscriptions; serialization.
-- `rebalance`: `rebalance_zones`, which splits zones with too much work and joins zones with little.
+- `build_tree`: `ZoneSample`, and `build_zone_tree`, which splits the zone with the largest load
+  repeatedly.
+- `zone_map`: `ZoneMap`, a tree with the work of each zone, which finds the zones of subscriptions
+  and is saved in a store.
+- `rebalance`: `rebalance_zones`, which splits zones with too much work and joins zones with little
+  work.
 - `zone_regions`: each zone as a region, for display.
 
 A zone with much work that cannot be split gets several partitions (`partitions_per_zone`). Each

@@ -26,7 +26,7 @@ __all__ = ["ZoneSample", "build_zone_tree", "find_best_split"]
 
 Floats = NDArray[np.float64]
 
-_MATCHES_PER_EVENT = 16  # matches that cost as much as one event without any; measured on boxes
+_MATCHES_PER_EVENT = 16  # matches that cost as much as an event without a match; measured on boxes
 # A split is useful if its larger side has less than _MAX_SIDE_SHARE of the work or of the regions,
 # and at most _MAX_COPIED_SHARE of the regions are on both sides. It is also useful if its larger
 # side has at most _MAX_REGION_SHARE of the regions, no matter how many are on both sides.
@@ -57,14 +57,14 @@ class ZoneSample:
     def from_events(
         cls, events: Events, regions: Regions, *, represented_count: int | None = None
     ) -> ZoneSample:
-        """Return a sample in which an event costs 1, and 1 more for every 16 matching regions.
+        """Return a sample in which an event costs 1, and 1/16 more for each matching region.
 
         Args:
             events: a sample of the events.
             regions: all regions, or a sample of them.
-            represented_count: number of all regions if `regions` is a sample; the number of matches
-                is then multiplied by `represented_count / len(regions)`. None if `regions` has all
-                regions.
+            represented_count: number of all regions if `regions` is a sample; then the number of
+                matches is multiplied by `represented_count / len(regions)`. None if `regions`
+                contains all regions.
         """
         if not len(events):
             return cls(events, np.empty(0), regions)
@@ -91,7 +91,7 @@ def build_zone_tree(
     """Return a tree of `zone_count` zones, or of fewer if no zone can be split further.
 
     Args:
-        sample: the events and regions that the zones are balanced for.
+        sample: sampled events and regions, by which the loads of zones are estimated.
         zone_count: number of zones, at least 1.
         attributes: attributes by which zones may be split; None for those that regions constrain.
         seed: seed of the random directions by which vectors are split.
@@ -99,8 +99,8 @@ def build_zone_tree(
     Raises:
         InvalidArgumentError: if `zone_count` is below 1, or `seed` is negative.
 
-    Cost: one sort of the zone's sample per attribute and split; about a second for 64 zones, with
-    20,000 events and 20,000 regions.
+    Cost: for each zone and attribute, a sort of the sample in the zone; about a second for 64
+    zones, with 20,000 events and 20,000 regions.
     """
     check_range("zones", zone_count, 1)
     check_range("seed", seed, 0)
@@ -140,12 +140,12 @@ def find_best_split(
     work, count = max(float(zone_sample.event_work.sum()), 1e-9), max(1, len(zone_sample.regions))
 
     def cost(candidate: SplitCandidate) -> float:
-        """Return the sum of the largest shares of work and of regions, and of copied regions."""
+        """Return the cost of a split: the sum of the three shares."""
         copied = (sum(candidate.side_region_counts) - count) / count
         return max(candidate.side_work) / work + max(candidate.side_region_counts) / count + copied
 
     def is_useful(candidate: SplitCandidate) -> bool:
-        """Return whether a split divides the regions well, or divides the load with few copies.
+        """Return whether a split divides the regions well, or divides the load and copies little.
 
         A copy is a region on both sides. A split that divides only the work must not make many
         copies, because the events of a zone can be distributed over several partitions instead.

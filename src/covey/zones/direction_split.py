@@ -1,8 +1,8 @@
 """Splits of vectors, by their projection on a direction or by their angle with it.
 
-Spark computes the projection of an event in float32. A ball is on every side on which a vector of
-the ball may be; the rounding errors of Spark and of this module are allowed for. In many
-dimensions, balls are wide compared with the spread of the projections: then most balls are on both
+Spark computes the projection of an event in float32. A ball is on each side on which a vector of
+the ball may be; bounds allow for the rounding errors of Spark and of this module. In many
+dimensions, balls are wide compared with the spread of the projections. Then most balls are on both
 sides, and zones save little work. The method is that of the paper *projection*.
 """
 

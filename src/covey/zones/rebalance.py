@@ -1,9 +1,9 @@
-"""Rebalancing: split the few zones with too much work, and join neighbours with little.
+"""Rebalancing: split zones with too much work, and join sibling zones with little work.
 
 The work of each zone is measured again with new events. After a zone is split, two sibling zones
-with little work are joined, if there are any, so that the number of zones stays about the same.
-Most zones, and their files, do not change. A zone with too much work that cannot be split gets more
-partitions instead; no subscription is moved for this.
+with little work are joined, if there are such zones, so that the number of zones remains about the
+same. Most zones, and their files, do not change. A zone with too much work that cannot be split
+gets more partitions instead; no subscription is moved for this.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class RebalanceResult:
 
     Args:
         zone_map: the new zone map.
-        source_zones: for each new zone the old zones that together have every region that meets the
-            new zone. A new zone is unchanged if it has a single source zone, and no other new zone
-            has this source zone.
+        source_zones: for each new zone, the old zones that together contain every region that meets
+            the new zone. A new zone is unchanged if it has a single source zone, and no other new
+            zone has this source zone.
     """
 
     zone_map: ZoneMap
@@ -61,12 +61,12 @@ def rebalance_zones(
 ) -> RebalanceResult:
     """Return a zone map in which no zone has more than about `max_load_ratio` times the mean work.
 
-    A zone keeps more work if it cannot be split. Each zone is split at most once, so a side of a
-    zone with very much work can also have more.
+    There are two exceptions. A zone that cannot be split keeps its work. A zone is split only once,
+    so each side of a zone with very much work may still have too much.
 
     Args:
         zone_map: the zones to change.
-        zone_work: present share of the work of each zone.
+        zone_work: present share of each zone in the work of all zones.
         sample_zone: function that returns a sample of events and regions of a zone of `zone_map`.
         excluded_attributes: attributes by which no zone may be split.
         max_load_ratio: largest work of a zone, in multiples of the mean.
@@ -76,7 +76,7 @@ def rebalance_zones(
     """
     if zone_work.shape != (len(zone_map),):
         raise InvalidArgumentError(
-            f"zone_work must be one share for each of {len(zone_map)} zones, "
+            f"zone_work must be an array with one share for each of {len(zone_map)} zones, "
             f"got shape {zone_work.shape}"
         )
     tree = zone_map.tree
@@ -112,8 +112,8 @@ def _join_coldest_zones(
 ) -> ZoneTree:
     """Return the tree with two sibling zones joined: the pair with the least work.
 
-    Zones that this rebalance has made by a split are not joined, and neither are zones whose joint
-    work is more than the mean work of a zone. If there is no pair to join, the tree is returned
+    Zones that this rebalance has made by a split are not joined, and neither are zones that together
+    have more than the mean work of a zone. If there is no pair to join, the tree is returned
     unchanged. `shares` and `sources` are updated in place.
     """
 

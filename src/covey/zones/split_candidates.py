@@ -1,8 +1,8 @@
 """Possible splits of a zone, with the work and the number of regions on both sides.
 
-Scalars are split at quantiles of the events' keys and of the ends of regions. Vectors are split by
-their score with random directions, and with the direction along which they have the largest
-variance.
+A zone is split by a scalar attribute at quantiles of the keys of events and of the ends of regions.
+It is split by a vector attribute by the score of vectors with random directions, and with the
+direction along which they have the largest variance.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 _QUANTILES = np.arange(1, 16) / 16
 _DIRECTIONS = 8  # random directions that are tried for a split
-_ROUNDS = 4  # of the power iteration that approximates the direction of the largest variance
+_ROUNDS = 4  # steps of the power iteration that finds the direction of the largest variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ def generate_candidates(
     attributes: frozenset[str],
     seed: list[int],
 ) -> Iterator[SplitCandidate]:
-    """Yield splits by each attribute of `attributes` that at least one region constrains.
+    """Yield possible splits by each scalar or vector attribute that at least one region constrains.
 
     Args:
         events: a sample of the events of the zone.
         event_work: the cost of matching each event.
         regions: a sample of the regions that meet the zone.
-        attributes: attributes by which the zone may be split.
+        attributes: attributes by which the zone may be split; others are ignored.
         seed: seed of the random directions.
     """
     for name, constraints in regions.constraints.items():
@@ -81,10 +81,11 @@ def _split_scalars(
     name: str, regions: Regions, batch: Scalars, free_count: int, column: ScalarColumn | None,
     event_work: Floats,
 ) -> Iterator[SplitCandidate]:  # fmt: skip
-    """Yield splits by a scalar attribute: by keys, and by null if it is null in an event.
+    """Yield splits by a scalar attribute: by null if an event has null, and by keys.
 
     `batch` has the constraints on the attribute, and `free_count` is the number of regions without
-    such a constraint. `column` has the events' values, or is None if the events lack the attribute.
+    such a constraint. `column` has the values of events, or is None if the events do not have the
+    attribute.
     """
     type_ = regions.space[name].type
     has_key = np.asarray(batch.lower <= batch.upper, np.bool_)
@@ -141,10 +142,10 @@ def _split_vectors(
     event_work: Floats,
     seed: list[int],
 ) -> Iterator[SplitCandidate]:
-    """Yield splits of a vector attribute, for the metric that most balls on it have.
+    """Yield splits by a vector attribute, for the most frequent metric of its balls.
 
-    Thresholds are quantiles of the events' scores, weighted by work. `batch` has the constraints on
-    the attribute, and `free_count` is the number of regions without such a constraint.
+    Thresholds are quantiles of the scores of events, weighted by work. `batch` has the constraints
+    on the attribute, and `free_count` is the number of regions without such a constraint.
     """
     valued = np.flatnonzero(column.states == ValueState.VALUE)
     if not len(valued) or not len(batch.metrics):

@@ -2,7 +2,8 @@
 
 An event is on one side. A region is on each side on which it may contain an event. If this cannot
 be decided, the region is on both sides, so that no match is lost. An event whose attribute is null
-is on the low side of every split. A split by null has only these events on the low side.
+is on the low side of each split by this attribute. A split by null has only these events on the low
+side.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ class Split(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KeySplit:
-    """Split by key: keys below `first_high_key` and null are low, all other keys are high."""
+    """Split by key: keys below `first_high_key`, and null, are on the low side.
+
+    All other keys are on the high side.
+    """
 
     attribute: str
     type: Type
@@ -90,7 +94,7 @@ class KeySplit:
 
 @dataclass(frozen=True, slots=True)
 class NullSplit:
-    """Split by null: null is low, all values are high."""
+    """Split by null: null is on the low side, and all values are on the high side."""
 
     attribute: str
 
@@ -123,7 +127,9 @@ def _scalar_column(events: Events, attribute: str) -> ScalarColumn:
 def _find_constrained(
     regions: Regions, attribute: str, rows: Rows
 ) -> tuple[Bools, Bools, Rows, Scalars | None, Rows]:
-    """Return sides that are true for all regions, and the constraints by which to correct them.
+    """Return masks of both sides that are true for all regions, and the constraints on `attribute`.
+
+    The caller corrects the masks for the regions that constrain the attribute.
 
     Returns:
         The mask of the low side and that of the high side; the positions in `rows` of the regions

@@ -90,18 +90,19 @@ class ZoneMap:
         requested_zones: int | None = None,
         regions: Regions | None = None,
     ) -> ZoneMap:
-        """Return a zone map that broadcasts subscriptions that meet more than half of the zones.
+        """Return a zone map that broadcasts subscriptions that meet many zones.
 
-        If few regions are so broad, no subscription is broadcast: their copies then cost less than
-        a broadcast segment, which is matched with the events of every zone. They are few if the
-        numbers of zones that they meet add up to at most a tenth of the number of `regions`.
+        A subscription is broadcast if it meets more than half of the zones, and more than two. If
+        only few regions of a sample are so broad, no subscription is broadcast: then their replicas
+        cost less than a broadcast segment, which is matched with the events of every zone. There
+        are few such regions if the numbers of zones that they meet add up to at most a tenth of the
+        number of regions in the sample.
 
         Args:
             tree: the zones.
             zone_work: expected share of the work of each zone.
             requested_zones: number of zones that was requested; None for the number in `tree`.
-            regions: a sample of the regions, to decide whether few are broad; None to broadcast
-                in any case.
+            regions: a sample of the regions; None to broadcast broad subscriptions in any case.
         """
         max_zones = max(2, len(tree) // 2)
         if regions is not None:
@@ -156,8 +157,8 @@ class ZoneMap:
         check_range("subscription_count", subscription_count, 0, 1 << 40)
         if len(subscription_rows) != len(regions):
             raise InvalidArgumentError(
-                f"subscription_rows must name a subscription for each of {len(regions)} regions, "
-                f"got {len(subscription_rows)}"
+                f"subscription_rows must have one row number for each of {len(regions)} regions, "
+                f"got {len(subscription_rows)} row numbers"
             )
         check_rows("subscription_rows", subscription_rows, subscription_count)
         met_zones = self.tree.find_region_zones(regions)
@@ -181,7 +182,7 @@ class ZoneMap:
     def iterate_members(
         self, regions: Regions, subscription_rows: Rows, subscription_count: int
     ) -> Iterator[ZoneMembers]:
-        """Yield the members of each zone that has any: `EVERYWHERE`, then by zone number.
+        """Yield the members of each zone that has any, sorted by zone; `EVERYWHERE` is first.
 
         The arguments are those of `assign`.
         """
@@ -245,8 +246,8 @@ class ZoneMap:
             return cls(tree, arrays["work"], fields["max_zones"], fields["requested_zones"])
         except KeyError as missing:
             raise InvalidArgumentError(
-                f"arrays and metadata are not those of to_arrays and to_metadata: {missing} is "
-                "missing"
+                f"{missing} is missing: arrays must be the result of to_arrays, and metadata the "
+                "result of to_metadata"
             ) from None
 
 

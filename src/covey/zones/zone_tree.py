@@ -104,10 +104,10 @@ class ZoneTree:
         return ZoneTree((*self.splits, split), (*children, (~zone, ~len(self))))  # type: ignore[arg-type]
 
     def without_split(self, split_index: int) -> ZoneTree:
-        """Return the tree without a split whose two children are zones, which are joined.
+        """Return the tree without a split; both children of the split must be zones.
 
-        The joined zone gets the lower of their two numbers. The last zone gets the higher number,
-        which is free.
+        The two zones are joined. The joined zone has the lower of their two numbers, and the last
+        zone of the tree gets the higher of them, so that zones are numbered without a gap.
         """
         low, high = (~child for child in self.children[split_index])
         joint, removed, last = min(low, high), max(low, high), len(self) - 1
@@ -132,7 +132,7 @@ class ZoneTree:
     ) -> Iterator[tuple[int, Rows]]:
         """Yield leaves, as `~zone`, with the rows that reach them.
 
-        Not all leaves without rows are yielded. `divide` returns the rows on the low and on the
+        A leaf that no row reaches may be left out. `divide` returns the rows on the low and on the
         high side of a split.
         """
         stack = [(0 if self.splits else ~0, rows)]
