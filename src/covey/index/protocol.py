@@ -78,8 +78,8 @@ class Index(Protocol):
     """Protocol of an index, which stores regions under row numbers and is queried with batches.
 
     The pairs of a result are those for which the relation in `covey.geometry.relations` is true.
-    `contains` is exact. For balls, `covers` may be false for a cover, and `overlaps` may be true
-    for balls that do not overlap; so no event is lost.
+    `contains` is exact. For balls, `covers` may miss a cover, and `overlaps` may report an overlap
+    that does not exist; so no event is lost.
 
     The tests of an implementation must run `covey.testing.IndexContract`.
     """

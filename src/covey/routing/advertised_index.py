@@ -47,7 +47,7 @@ class _IndexedBlock:
 
 
 class AdvertisedRegions:
-    """Advertised regions by number; the regions themselves are in the log.
+    """Advertised regions by number; the regions themselves are in `region_log`.
 
     Cost: each region is indexed about log8(n / max_unindexed) times while n others arrive. The
     number of indexes is a few times this logarithm, and a search queries all of them; after
@@ -88,7 +88,7 @@ class AdvertisedRegions:
         return pairs
 
     def add_indexed(self, numbers: Numbers, index: Index, advertised_rows: Numbers) -> CoverPairs:
-        """Add regions that are already indexed; only those at `advertised_rows` are advertised.
+        """Add regions together with an index of them; only `advertised_rows` are advertised.
 
         Return the covered regions that merges found, each with a region that covers it. The covered
         regions are removed.
@@ -175,7 +175,7 @@ class AdvertisedRegions:
         return numbers[np.diff(numbers, prepend=-1) > 0]
 
     def _append_block(self, block: _IndexedBlock) -> CoverPairs:
-        """Append a block, and merge blocks of its size; return the covered regions of merges."""
+        """Append a block, and merge blocks of its size; return covered regions that merges find."""
         self._blocks.append(block)
         pairs = [NO_PAIRS]
         while (count := self._count_similar_blocks()) >= _MERGE_FACTOR:
@@ -194,7 +194,7 @@ class AdvertisedRegions:
         return len(levels) - (larger[-1] + 1 if larger else 0)
 
     def _size_level(self, block: _IndexedBlock) -> int:
-        """Return the size level of a block: the level of a block of eight times the size is 1 more.
+        """Return the size level of a block; it grows by 1 when the size is multiplied by 8.
 
         All blocks with fewer than 2 · `max_unindexed` regions have level 0.
         """
@@ -219,7 +219,7 @@ class AdvertisedRegions:
 
 
 def find_covered_rows(index: Index, regions: Regions) -> tuple[Numbers, Numbers]:
-    """Return the rows of indexed regions that other regions cover, and the row of a cover of each.
+    """Return the rows of regions that other regions cover, and for each the row of a cover.
 
     `index` is an index of `regions`. The first of several equal regions does not count as covered
     by the others.

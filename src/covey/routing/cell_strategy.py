@@ -116,7 +116,7 @@ class HilbertCellStrategy:
     def remove(self, numbers: Numbers) -> CellUpdate:
         """Remove live regions; return the update for the link.
 
-        The update withdraws the positions that no remaining region contains.
+        The update withdraws the positions that need not be advertised any more.
         """
         self._check_numbers(numbers, True)
         rows = self._region_ranges.take(numbers)
@@ -144,7 +144,7 @@ class HilbertCellStrategy:
         return CellUpdate.empty()
 
     def prune(self) -> CellUpdate:
-        """Return an empty update, because the advertised ranges are always as small as possible."""
+        """Return an empty update, because `remove` withdraws everything that is redundant."""
         return CellUpdate.empty()
 
     def build_sync_update(self, known: RangeSet) -> CellUpdate:
@@ -162,7 +162,7 @@ class HilbertCellStrategy:
 
     @property
     def advertised_set(self) -> RangeSet:
-        """Advertised positions, as ranges. Cost: a step for each stored run."""
+        """Advertised positions, as ranges. Cost: that of `CountedRanges.union`."""
         return self._counted_ranges.advertised_ranges
 
     @property
@@ -221,9 +221,10 @@ class HilbertCellStrategy:
         return RaggedArray(offsets, live_numbers[absorber_rows])
 
     def _check_numbers(self, numbers: Numbers, must_be_live: bool) -> None:
-        """Raise InvalidArgumentError if a number occurs more than once, or its region must not.
+        """Raise InvalidArgumentError if the numbers are not suitable.
 
-        With `must_be_live`, the regions of all numbers must be live; otherwise none may be live.
+        No number may occur more than once. With `must_be_live`, the regions of all numbers must be
+        live; otherwise none may be live.
         """
         wrong = numbers[self._region_ranges.contains(numbers) != must_be_live]
         if len(wrong):

@@ -163,7 +163,10 @@ class CoveringStrategy:
         )
 
     def _insert_batch(self, numbers: Numbers, regions: Regions) -> RegionUpdate:
-        """Find absorbers for regions; return the update that advertises the other regions."""
+        """Find absorbers for regions, and return the update for the link.
+
+        The update advertises the regions for which no absorber is found.
+        """
         points = self._advertised_regions.encode_points(regions)
         covering_numbers = self._advertised_regions.find_covering(regions, points)
         self._absorber_numbers.set(numbers, covering_numbers)
@@ -211,7 +214,7 @@ class CoveringStrategy:
         return covered
 
     def _find_roots(self) -> Numbers:
-        """Return for each region number that of the region at the end of its chain of absorbers."""
+        """Return, by region number, the number of the region at the end of its absorber chain."""
         return find_chain_roots(self._absorber_numbers.values[: self._region_log.next_number])
 
     def _make_withdrawal(self, numbers: ArrayLike) -> RegionUpdate:

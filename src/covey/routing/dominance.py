@@ -80,7 +80,7 @@ class DominancePoints:
 
 @cache
 def _unconstrained_coordinates(type_: Type) -> tuple[int, int]:
-    """Return the two coordinates of an attribute without a constraint."""
+    """Return the coordinates of both interval ends for an attribute without a constraint."""
     domain = key_domain(type_)
     ends = np.array([domain.low], domain.dtype), np.array([domain.high], domain.dtype)
     (low,), (high,), _ = _ends_to_integers(*ends)
@@ -88,7 +88,11 @@ def _unconstrained_coordinates(type_: Type) -> tuple[int, int]:
 
 
 def _write_coordinates(constraints: Constraints, ends: Ints, nulls: Ints, is_exact: Bools) -> None:
-    """Write the coordinates of an attribute for the regions that constrain it."""
+    """Write the coordinates of an attribute for the regions that constrain it.
+
+    The coordinates of the interval ends are written to `ends`, and whether null is excluded to
+    `nulls`. `is_exact` is set to False for regions whose constraint is not expressed completely.
+    """
     batch, rows = constraints.batch, constraints.rows
     assert isinstance(batch, Scalars)
     lower, upper, is_distinct = batch.lower, batch.upper, None

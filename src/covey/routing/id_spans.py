@@ -70,7 +70,10 @@ class IdSpans:
         )[0]
 
     def _expand_spans(self, span_starts: Sequence[int]) -> tuple[Numbers, Numbers]:
-        """Return the numbers for values of `_span_starts`, and for each the index of the value."""
+        """Return the region numbers for values of `_span_starts`, in the order of the values.
+
+        The second array has for each number the index of its value.
+        """
         first = np.array(span_starts, np.int64)
         counts = np.ones(len(first), np.int64)
         for span in np.flatnonzero(first < 0).tolist():

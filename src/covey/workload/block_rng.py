@@ -43,7 +43,7 @@ def draw_blocks(
     purpose: str,
     draw_block: Callable[[np.random.Generator], Columns],
 ) -> Iterator[Columns]:
-    """Yield rows `start` to `stop` (excluded), block by block.
+    """Yield rows `start` to `stop` (excluded), block by block, as arrays by name.
 
     If `start` equals `stop`, a single block without rows is yielded.
 

@@ -143,8 +143,8 @@ def make_double_intervals(
 ) -> IntervalColumn:
     """Return intervals of doubles, both ends included.
 
-    An interval with a lower end of -inf has no lower end. An interval with an upper end of NaN has
-    no upper end, because Spark sorts NaN last, so that NaN has the highest key.
+    A lower end of -inf means no lower end, and an upper end of NaN means no upper end: Spark sorts
+    NaN last, so that NaN has the highest key.
     """
     return IntervalColumn(attribute_name, DOUBLE, encode_floats(lower), encode_floats(upper))
 
@@ -221,7 +221,7 @@ class ChoiceColumn:
 
 @dataclass(frozen=True, slots=True)
 class KeywordColumn:
-    """Required tags: row i requires every token of list i of `tokens`; with no token it is free.
+    """Required tags: row i requires every token of list i of `tokens`, and is free without a token.
 
     The tokens of a row must be ascending and distinct.
 

@@ -145,7 +145,7 @@ def find_best_split(
         return max(candidate.side_work) / work + max(candidate.side_region_counts) / count + copied
 
     def is_useful(candidate: SplitCandidate) -> bool:
-        """Return whether a split divides the regions well, or divides the load and copies little.
+        """Return whether a split divides the regions well, or divides the load with few copies.
 
         A copy is a region on both sides. A split that divides only the work must not make many
         copies, because the events of a zone can be distributed over several partitions instead.

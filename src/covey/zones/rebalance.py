@@ -112,9 +112,9 @@ def _join_coldest_zones(
 ) -> ZoneTree:
     """Return the tree with two sibling zones joined: the pair with the least work.
 
-    Zones that this rebalance has made by a split are not joined, and neither are zones that together
-    have more than the mean work of a zone. If there is no pair to join, the tree is returned
-    unchanged. `shares` and `sources` are updated in place.
+    Zones that were made by a split in this rebalance are not joined, and neither are zones that
+    together have more than the mean work of a zone. If there is no pair to join, the tree is
+    returned unchanged. `shares` and `sources` are updated in place.
     """
 
     def joint_share(split_index: int) -> float:

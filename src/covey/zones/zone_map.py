@@ -69,7 +69,7 @@ class ZoneMap:
 
     Args:
         tree: the zones.
-        zone_work: expected share of the work of each zone.
+        zone_work: expected share of each zone in the work of all zones.
         max_zones: a subscription that meets more zones than this is in `EVERYWHERE`.
         requested_zones: number of zones that was requested when the tree was built; the tree has
             fewer zones if no zone could be split further.
@@ -100,7 +100,7 @@ class ZoneMap:
 
         Args:
             tree: the zones.
-            zone_work: expected share of the work of each zone.
+            zone_work: expected share of each zone in the work of all zones.
             requested_zones: number of zones that was requested; None for the number in `tree`.
             regions: a sample of the regions; None to broadcast broad subscriptions in any case.
         """

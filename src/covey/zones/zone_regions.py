@@ -21,8 +21,8 @@ __all__ = ["build_zone_regions"]
 def build_zone_regions(tree: ZoneTree, space: Space) -> Regions:
     """Return a region for each zone, in the order of zones, that contains all events of the zone.
 
-    Splits of vectors are left out, because a region cannot express them. If a zone has such a
-    split, its region contains more events than the zone.
+    Splits of vectors are left out, because a region cannot express them. So if a zone is a side of
+    such a split, its region contains more events than the zone.
 
     >>> import pyarrow as pa
     >>> from covey.language import render

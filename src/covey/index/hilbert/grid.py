@@ -156,7 +156,7 @@ class HilbertGrid:
         return lower, upper
 
     def find_ranges(self, regions: Regions, *, max_ranges: int | None = None) -> RangeSets:
-        """Return for each region the ranges of positions on Hilbert's curve of its cells.
+        """Return for each region the ranges of positions that its cells have on Hilbert's curve.
 
         If a region has more than `max_ranges` ranges, they are replaced by `max_ranges` wider
         ranges, which contain them. Otherwise, the ranges of a region contain those of every region
@@ -169,10 +169,10 @@ class HilbertGrid:
 def find_selective_attributes(regions: Regions, count: int) -> tuple[str, ...]:
     """Return the `count` most selective scalar attributes, the most selective one first.
 
-    An attribute is the more selective, the smaller the share of its values that regions admit on
-    average. This share is estimated by the share of the ends of all regions that lie within the
-    interval of the region; it is 1 for a region that does not constrain the attribute. Attributes
-    that no region constrains are left out, so fewer than `count` may be returned.
+    An attribute is selective if regions admit only a small share of its values on average. The
+    share that a region admits is estimated: it is the share of the interval ends of all regions
+    that lie within the interval of the region, or 1 if the region does not constrain the attribute.
+    Attributes that no region constrains are left out, so fewer than `count` may be returned.
     """
     admitted_shares = {}
     for name, constraints in regions.constraints.items():
@@ -222,7 +222,8 @@ def _sample_keys(sample: Events, name: str, type_: Type) -> Keys:
 def _collect_ends(regions: Regions, name: str, whole: Domain) -> Keys:
     """Return the keys at which intervals on an attribute start, and the keys after their ends.
 
-    Intervals that start or end with the domain `whole` have no such key.
+    An interval has no start if it starts with the domain `whole`, and no end if it ends with the
+    domain.
     """
     constraints = regions.constraints.get(name)
     if constraints is None or not isinstance(constraints.batch, Scalars):
@@ -250,9 +251,9 @@ def _map_keys(keys: Keys, function: Callable[[Any], Any]) -> Keys:
 
 
 def _quantile_boundaries(keys: Keys, bits: int) -> Keys:
-    """Return at most 2^bits - 1 of the keys, which divide them into about equal numbers of keys.
+    """Choose at most 2^bits - 1 of the keys as boundaries; they are ascending and distinct.
 
-    The result is ascending and distinct.
+    About equal numbers of keys lie between neighbouring boundaries.
     """
     ordered = np.sort(keys)
     distinct = _drop_duplicates(ordered)

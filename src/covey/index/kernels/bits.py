@@ -78,9 +78,9 @@ def prefetch_words(context: Any, array: Any, index: Any) -> Any:
 def intersect_sets(context: Any, sets: Any, starts: Any, count: Any, words: Any) -> Any:
     """Write the intersection of some sets to `words`, and return a mask of its words.
 
-    The sets start at the first `count` positions of `starts` in the array `sets`. Bit w of the mask
-    is set if word w of the intersection is not zero. The intersection is computed in vector
-    registers, because plain loops, which use memory, take three times as long.
+    Set i, for i below `count`, has `WORDS` words from `sets[starts[i]]` on. Bit w of the mask is
+    set if word w of the intersection is not zero. The intersection is computed in vector registers,
+    because plain loops, which use memory, take three times as long.
     """
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:

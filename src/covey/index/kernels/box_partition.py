@@ -136,9 +136,9 @@ def _find_best_split(
 def _quick_select(
     keys: NDArray[np.uint16], order: NDArray[np.int32], first: int, last: int, middle: int
 ) -> None:
-    """Reorder `keys` and `order` so that no key before index `middle` is larger than a later key.
+    """Reorder `keys` and `order` from index `first` to index `last`, both included.
 
-    Only the items from index `first` to index `last`, inclusive, are reordered.
+    Afterwards, no key before index `middle` is larger than a key from `middle` on.
     """
     while last > first:
         a, b, c = keys[first], keys[(first + last) >> 1], keys[last]

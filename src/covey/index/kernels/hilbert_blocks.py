@@ -27,7 +27,11 @@ _PAIRS_PER_BATCH = 1 << 18  # number of candidates at which a call ends
 
 @kernel
 def find_curve_blocks(offsets: Ints, first: Ints, last: Ints) -> tuple[Ints, NDArray[np.int32]]:
-    """Divide the ranges of each row into blocks; return the number and the row of each block."""
+    """Divide the ranges of each row into blocks; return the number and the row of each block.
+
+    Row i has the ranges from `offsets[i]` to `offsets[i + 1]` - 1, and range r has the positions
+    from `first[r]` to `last[r]`.
+    """
     blocks, rows = np.empty(4 * len(first) + 64, np.int64), np.empty(4 * len(first) + 64, np.int32)
     count = 0
     for row in range(len(offsets) - 1):

@@ -41,10 +41,10 @@ def write_pairs(
     pair_query_rows: NDArray[np.int32],
     pair_stored_rows: NDArray[np.int32],
 ) -> None:
-    """Write pairs sorted by query row, with the stored values at `ordinals` instead of ordinals.
+    """Write pairs of a query row and a stored value, sorted by query row.
 
-    Within a query row, pairs keep their order. Consecutive pairs with the same query row are moved
-    together.
+    Pair i of the input has the stored value `stored_values[ordinals[i]]`. Within a query row, pairs
+    keep their order. Consecutive pairs with the same query row are moved together.
     """
     next_slots = np.zeros(query_count + 1, np.int64)
     size = np.uint64(len(query_rows))

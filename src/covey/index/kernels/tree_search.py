@@ -46,7 +46,7 @@ def descend(
     size: NDArray[np.int32], offset: NDArray[np.int64], sets: NDArray[np.uint64],
     state: NDArray[np.uint64], found_children: NDArray[np.int32], found_rows: NDArray[np.int32],
 ) -> int:  # fmt: skip
-    """Write the pairs of a child and a row that a box below the child may contain.
+    """Write the pairs of a child and a row such that a box below the child may contain the row.
 
     Rows `rows[starts[v]:starts[v + 1]]` have reached node v. The result is the number of pairs.
     """

@@ -53,7 +53,7 @@ class FalseCovers:
         direction_count: smallest number of directions of any projection of the index.
         candidates: number of pairs that were proposed.
         covers: number of proposed pairs that are covers.
-        redundant: number of query regions that have a cover, while their first candidate is a false
+        redundant: number of query regions that have a cover, but whose first candidate is a false
             cover. A method that verifies only the first candidate, as the paper does, forwards
             these regions unnecessarily.
     """

@@ -149,8 +149,9 @@ class ProjectionMapping:
 
         If the region covers another region, the outer box contains an inner box of the other
         region. With `widenings=2`, it also contains the outer box (with one widening) of the other
-        region, unless that is one of `find_multi_ball_rows`. `widenings` is the number of widenings
-        for rounding errors; see `covey.geometry.projections.Directions.project_outer_balls`.
+        region, unless the other region is one of those that `find_multi_ball_rows` finds.
+        `widenings` is the number of widenings for rounding errors; see
+        `covey.geometry.projections.Directions.project_outer_balls`.
         """
         ends = [self.numeric.project_regions(regions)] if self.numeric else []
         ends += [
@@ -164,7 +165,8 @@ class ProjectionMapping:
 
         If one region covers another, the outer box of the first contains at least one inner box of
         the second. A region with several balls on an attribute has one inner box per ball, because
-        a cover must contain only one of the balls. The result for the last query is cached.
+        a cover contains at least one of the balls, but need not contain all of them. The result for
+        the last query is cached.
         """
         for cached_regions, boxes in self._last_query:
             if cached_regions is regions:
@@ -278,10 +280,11 @@ class VectorProjection:
     directions: Directions
 
     def find_single_balls(self, regions: Regions) -> Ints:
-        """Return for each region the row of its only ball in the batch of all balls, or -1.
+        """Return for each region the number of its only ball, or -1.
 
-        The result is -1 for a region that admits null, has no ball or several balls, or whose ball
-        is not an l2 ball with a finite radius and centre.
+        The number of a ball is its row in the arrays of `Balls`, such as `centres`. The result is
+        -1 for a region that admits null, has no ball or several balls, or whose ball is not an l2
+        ball with a finite radius and centre.
         """
         chosen = np.full(len(regions), -1)
         if (constraints := regions.constraints.get(self.name)) is not None:
@@ -297,10 +300,10 @@ class VectorProjection:
         return chosen
 
     def find_ball_choices(self, regions: Regions) -> RaggedArray:
-        """Return for each region the list of its l2 balls, as rows of the batch of all balls.
+        """Return for each region the numbers of its l2 balls with a finite radius and centre.
 
-        A cover of the region contains at least one of its balls. The list is [-1] if the region has
-        no l2 ball with a finite radius and centre, or admits null.
+        A cover of the region contains at least one of these balls. If the region has no such ball,
+        or admits null, its list is [-1]. Numbers are those of `find_single_balls`.
         """
         chosen = self.find_single_balls(regions)
         lists = RaggedArray(np.arange(len(regions) + 1), chosen)
@@ -321,7 +324,7 @@ class VectorProjection:
     def project_balls(self, regions: Regions, ball_numbers: Ints, widenings: int) -> Ends:
         """Return for each ball the ends of its intervals on all directions.
 
-        `ball_numbers` has rows of the batch of all balls. For -1, which means no ball, all
+        Numbers of balls are those of `find_single_balls`. For -1, which means no ball, all
         intervals are unbounded. `widenings` is that of `project_outer`; with 0, balls are not
         widened.
         """
@@ -365,7 +368,10 @@ class VectorProjection:
 
 
 def _build_intervals(ends: Sequence[Ends]) -> dict[str, Constraints]:
-    """Return constraints by the name of the direction; unbounded intervals are left out."""
+    """Return the constraints on each direction; unbounded intervals are left out.
+
+    The attribute of a direction has its number as name, counted from 0 over all projections.
+    """
     constraints = {}
     lows, highs = ([column for e in ends for column in e[side].T] for side in (0, 1))
     for j, (low, high) in enumerate(zip(lows, highs, strict=True)):

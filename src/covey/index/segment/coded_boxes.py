@@ -30,9 +30,10 @@ _ALL, _NONE = -1, -2  # in `sparse`: all or none of the ends of a column are sto
 
 @dataclass(frozen=True, slots=True)
 class CodedBoxes:
-    """n boxes in d attributes: column k is for lower ends of attribute k, column d + k for upper.
+    """Codes of n boxes in d attributes, with the interval ends that codes do not determine.
 
-    The names of the fields are those of stored arrays.
+    Column k is for the lower ends of attribute k, and column d + k for its upper ends. The names of
+    the fields are those of stored arrays.
 
     Args:
         codes: the codes, n rows and 2d columns.
@@ -40,7 +41,7 @@ class CodedBoxes:
         starts: for each column, the position in `ends` of its first end.
         sparse: for each column, its row in `odd` and `before` if only the ends of odd codes are
             stored; -1 if all ends of the column are stored, -2 if none is.
-        odd: for each column with a row, one bit per box, which is set if the code is odd.
+        odd: for each of these columns, one bit per box, which is set if the code is odd.
         before: for each word of `odd`, the number of bits set in earlier words of its row.
     """
 

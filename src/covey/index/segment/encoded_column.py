@@ -46,7 +46,10 @@ class EncodedColumn:
     def from_arrays(
         cls, name: str, original_domain: Domain, arrays: Mapping[str, NDArray[Any]]
     ) -> EncodedColumn:
-        """Return the encoding that `to_arrays` stored; `original_domain` is the domain of keys."""
+        """Return the encoding that `to_arrays` turned into arrays.
+
+        `original_domain` is the domain of the keys.
+        """
         codebook = Codebook.from_boundaries(arrays["boundaries"])
         if "values" not in arrays:
             return cls(name, original_domain, None, codebook)

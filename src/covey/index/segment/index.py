@@ -368,7 +368,7 @@ class SegmentIndex:
         return Pairs(pair_query_rows, pair_values)
 
     def _find_meeting(self, regions: Regions, only_inside: bool) -> tuple[Ints, Ints]:
-        """Return candidate pairs of a query row and the ordinal of a box that overlaps its region.
+        """Return candidate pairs of a query region and the ordinal of a box that overlaps it.
 
         With `only_inside`, return only the pairs whose box is inside the box of the query region.
         """

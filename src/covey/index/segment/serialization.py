@@ -142,6 +142,6 @@ def _add_prefix(prefix: str, arrays: Arrays) -> Arrays:
 
 
 def _strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names start with a prefix and a dot, and remove these from names."""
+    """Return the arrays whose names start with a prefix and a dot, by the rest of their names."""
     start = len(prefix) + 1
     return {n[start:]: array for n, array in arrays.items() if n.startswith(f"{prefix}.")}

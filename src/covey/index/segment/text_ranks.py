@@ -131,7 +131,10 @@ class TextRanks:
 
 
 def pack_values(values: list[Any]) -> tuple[NDArray[np.uint8], Ints]:
-    """Return texts or integers as UTF-8 bytes, and the start of each value and end of the last."""
+    """Return texts or integers as UTF-8 bytes, and the positions at which their bytes start.
+
+    The last position is the end of the bytes of the last value.
+    """
     texts = [str(value).encode() for value in values]
     starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     return np.frombuffer(b"".join(texts), np.uint8), starts

@@ -139,7 +139,7 @@ def apply_ranges(
 def contains_positions(
     blocks: Ints, directory: Ints, state: Ints, positions: Ints, gap: int
 ) -> NDArray[np.bool_]:
-    """Return for each position whether a range contains it, or a gap of at most `gap` positions."""
+    """Return for each position whether it is in a range, or in a gap of at most `gap` positions."""
     is_contained = np.zeros(len(positions), np.bool_)
     for i in range(len(positions)):
         if positions[i] < 0:
@@ -192,7 +192,7 @@ def count_ranges(blocks: Ints, directory: Ints, state: Ints, positions: Ints) ->
 def list_runs(blocks: Ints, directory: Ints, state: Ints) -> tuple[Ints, Ints]:
     """Return the starts of all runs in order, and their counts.
 
-    The last item of both is not a run: it is the end of all positions, with a count of 0.
+    The last item of both arrays is not a run: it is the end of all positions, with a count of 0.
     """
     total = 0
     for e in range(state[ENTRIES_USED]):

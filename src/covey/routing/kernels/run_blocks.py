@@ -112,7 +112,10 @@ def _find_run_in_block(
 def find_previous_run(
     blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int
 ) -> tuple[int, int]:
-    """Return block and slot of the run before the run in a slot, which must not be the first."""
+    """Return block and slot of the run before the run in slot `slot` of the block of `entry`.
+
+    The latter run must not be the first run of all.
+    """
     if slot > 0:
         return directory[ENTRY_BLOCK, entry], slot - 1
     block = directory[ENTRY_BLOCK, entry - 1]
@@ -121,7 +124,10 @@ def find_previous_run(
 
 @kernel
 def find_next_start(blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int) -> int:
-    """Return the start of the run after the run in a slot, or `POSITION_END` for the last run."""
+    """Return the start of the run after the run in slot `slot` of the block of `entry`.
+
+    For the last run of all, return `POSITION_END`.
+    """
     block = directory[ENTRY_BLOCK, entry]
     if slot + 1 < directory[BLOCK_RUNS, block]:
         return blocks[block, RUN_START, slot + 1]  # type: ignore[no-any-return]
@@ -180,10 +186,10 @@ def _split_block(blocks: Ints, directory: Ints, state: Ints, entry: int) -> None
 
 @kernel
 def join_with_previous(blocks: Ints, directory: Ints, state: Ints, entry: int, slot: int) -> None:
-    """Join the run in a slot with the run before it if their counts are equal.
+    """Join a run with the previous run if their counts are equal.
 
-    The run must not be the first run of all. A block that becomes small may be merged with its
-    neighbours.
+    The run is in slot `slot` of the block of `entry`, and must not be the first run of all. A block
+    that becomes small may be merged with its neighbours.
     """
     block = directory[ENTRY_BLOCK, entry]
     earlier, last = find_previous_run(blocks, directory, state, entry, slot)

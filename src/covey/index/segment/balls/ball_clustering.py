@@ -90,9 +90,10 @@ class BallBatch:
         return self.take(random.permutation(len(self))[:count])
 
     def unit_directions(self, start: int, stop: int) -> Matrix:
-        """Return the unit directions of a range of balls.
+        """Return unit vectors in the directions of the balls from `start` to `stop` - 1.
 
-        A ball has the direction of its centre, or the opposite one if its demand has the sign -1.
+        The direction of a ball is that of its centre, or the opposite direction if its demand has
+        the sign -1.
         """
         scales = self.demands[0, start:stop] / np.maximum(self.norms[start:stop], 1e-30)
         units: Matrix = self.centres[start:stop] * scales[:, None].astype(np.float32)
@@ -104,7 +105,7 @@ def choose_clusters(
 ) -> tuple[Matrix, Rows]:
     """Return the directions of clusters, and for each ball its cluster, or `UNCLUSTERED`.
 
-    `edges` are those of the bins of norms. Norms of centres must not be zero.
+    `edges` are the edges of the bins of norms. Norms of centres must not be zero.
 
     Cost: a matrix product of balls and directions, and about as much for the choice.
     """
@@ -205,8 +206,8 @@ def _pair_cost(length: int) -> float:
 def _pick_leaders(batch: BallBatch, max_cosine: float, max_leaders: int) -> Matrix:
     """Return directions of balls whose cosines with each other are less than `max_cosine`.
 
-    At most `max_leaders` are returned. If there are fewer, each ball has at least that cosine with
-    one of the directions.
+    At most `max_leaders` directions are returned. If fewer are returned, the cosine of each ball
+    with at least one of them is `max_cosine` or more.
     """
     leaders = np.empty((max_leaders, batch.centres.shape[1]), np.float32)
     count = 0

@@ -153,7 +153,10 @@ class BallClusters:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> BallClusters:
-        """Return the clusters that `to_arrays` turned into arrays, which may be read-only maps."""
+        """Return the clusters that `to_arrays` turned into arrays.
+
+        The arrays may be read-only memory maps.
+        """
         return cls(**{field.name: arrays[field.name] for field in fields(cls)})
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -58,9 +58,9 @@ def compute_norms(vectors: Matrix) -> Floats:
 
 
 def is_plain(norms: Floats) -> NDArray[np.bool_]:
-    """Return for each norm whether demands allow for all errors of float32 arithmetic at it.
+    """Return for each norm whether it is 0, or from 1 / `MAX_NORM` to `MAX_NORM`.
 
-    That is true for 0, and for norms from 1 / `MAX_NORM` to `MAX_NORM`.
+    For vectors with such norms, demands allow for all errors of float32 arithmetic.
     """
     plain: NDArray[np.bool_] = (norms == 0) | ((1 / MAX_NORM <= norms) & (norms <= MAX_NORM))
     return plain

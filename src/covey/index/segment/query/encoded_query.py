@@ -132,7 +132,7 @@ class EncodedQuery:
     def _expand_tokens(
         self, column: int, tokens: Sequence[tuple[TokenVocabulary, RaggedArray]]
     ) -> EncodedQuery:
-        """Append to each query one row per distinct code of its tokens; write the code to `column`.
+        """Add one row to each query per distinct code of its tokens; write the code to `column`.
 
         `tokens` has for each vocabulary the lists of token numbers of the queries.
         """
