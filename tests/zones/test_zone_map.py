@@ -141,7 +141,7 @@ def test_a_tree_has_at_least_one_zone() -> None:
     regions = parse(events.space, ["price = 1"]).regions
     assert len(build_zone_map(events, regions)) == 1
     assert ZoneTree().to_expression(str) == "0"
-    with pytest.raises(InvalidArgumentError, match="zones must be at least 1, got 0"):
+    with pytest.raises(InvalidArgumentError, match="zone_count must be at least 1, got 0"):
         build_zone_map(events, regions, 0)
 
 

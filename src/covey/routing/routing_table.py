@@ -196,7 +196,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
             known = as_numeric_array("known", known, np.int64)
         if strategy == "hilbert" and len(known):
             raise InvalidArgumentError(
-                'with strategy "hilbert" known must be empty, because ranges of cells have a '
+                'with strategy "hilbert", known must be empty, because ranges of cells have a '
                 "meaning only in their grid: pass as strategy a function that builds a "
                 "HilbertCellStrategy with the grid of the earlier table"
             )

@@ -102,7 +102,7 @@ def build_zone_tree(
     Cost: for each zone and attribute, a sort of the sample in the zone; about a second for 64
     zones, with 20,000 events and 20,000 regions.
     """
-    check_range("zones", zone_count, 1)
+    check_range("zone_count", zone_count, 1)
     check_range("seed", seed, 0)
     split_attributes = frozenset(sample.regions.constraints) if attributes is None else attributes
     tree, samples = ZoneTree(), {0: sample}

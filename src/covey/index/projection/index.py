@@ -37,7 +37,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Holds = Callable[[Ints, Ints], Bools]
 
-_CANDIDATES_PER_COVER = 32  # verified first, for each requested cover
+_CANDIDATES_PER_COVER = 32  # candidates that are verified first, for each requested cover
 _INITIAL_BATCH, _MAX_BATCH = 256, 1 << 15  # regions per query to the segment
 _MAX_PAIRS_PER_BATCH = 1 << 20
 _MAX_DIRECTIONS = 10_000

@@ -51,7 +51,7 @@ _MIN_BALLS = 256  # fewer balls are neither clustered nor sketched
 _LEADER_COSINES = (0.35, 0.5, 0.65, 0.75, 0.85, 0.95)  # smallest cosine of a ball and its leader
 _MAX_EVENTS = 256  # largest number of centres that are used as events
 _ROWS_PER_BLOCK = 1024  # rows of one matrix product
-_SKETCH_SIZES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 5 / 16, 3 / 8, 1 / 2)  # share of the dimensions
+_SKETCH_SIZES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 5 / 16, 3 / 8, 1 / 2)  # shares of dimensions
 _MAX_COST_SHARE = 0.8  # of a full product: a sketch must save a fifth
 
 
