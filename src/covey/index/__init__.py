@@ -9,8 +9,8 @@ may report an overlap that does not exist, so that no event is lost.
 
 `SegmentIndex` is the index that the store, the matcher and the routing tables use.
 `BruteForceIndex` is the oracle of the tests. `HilbertIndex` and `RandomProjectionIndex` are the
-indexes of two papers. They serve special cases and comparisons; unlike in the papers, they verify
-every candidate.
+indexes of two papers, for special cases and comparisons. Unlike the methods of the papers, they
+verify every candidate.
 
 Modules and sub-packages, from the contract to the implementations:
 
@@ -19,7 +19,7 @@ Modules and sub-packages, from the contract to the implementations:
 - `brute_force`: `BruteForceIndex`, which compares every stored region with every query.
 - `segment`: `SegmentIndex`, which consists of immutable arrays: boxes of codes, a tree of bitmaps,
   balls and residual constraints.
-- `projection`: `RandomProjectionIndex`, which projects regions on random directions, and finds the
+- `projection`: `RandomProjectionIndex`, which projects regions on random directions, and stores the
   projections in a segment.
 - `hilbert`: `HilbertIndex`, which divides a few attributes by a grid, and numbers the cells of the
   grid by Hilbert's curve.

@@ -1,8 +1,9 @@
 """Possible splits of a zone, with the work and the number of regions on both sides.
 
-A zone is split by a scalar attribute at quantiles of the keys of events and of the ends of regions.
-It is split by a vector attribute by the score of vectors with random directions, and with the
-direction along which they have the largest variance.
+For a scalar attribute, the keys at which a zone may be split are quantiles of the keys of events
+and of the ends of regions. For a vector attribute, the thresholds are quantiles of the scores of
+vectors with random directions, and with the direction along which vectors have the largest
+variance.
 """
 
 from __future__ import annotations

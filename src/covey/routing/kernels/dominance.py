@@ -1,4 +1,7 @@
-"""Dominance of points: find stored points none of whose coordinates exceeds a query point's."""
+"""Dominance of points: write points, and find the stored points that dominate a query point.
+
+A point dominates another point if no coordinate of it is larger.
+"""
 
 from __future__ import annotations
 
