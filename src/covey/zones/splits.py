@@ -1,9 +1,9 @@
 """Splits: each divides the events of a zone into a low and a high side, by one attribute.
 
-An event is on exactly one side. A region is on each side on which it may contain an event. If this cannot
-be decided, the region is on both sides, so that no match is lost. An event whose attribute is null
-is on the low side of each split by this attribute. A split by null has only these events on the low
-side.
+An event is on exactly one side. A region is on each side on which it may contain an event. If this
+cannot be decided, the region is on both sides, so that no match is lost. An event whose attribute
+is null is on the low side of each split by this attribute. A split by null has only these events on
+the low side.
 """
 
 from __future__ import annotations
