@@ -134,8 +134,8 @@ class ProjectionMapping:
     def project_events(self, events: Events) -> Regions:
         """Return the small box of each event.
 
-        The intervals of a projection are unbounded if the event has null in one of its attributes,
-        or no finite vector.
+        If the event has null in an attribute, or no finite vector, its intervals on the directions
+        that depend on this attribute are unbounded.
         """
         scalars = [*(self.numeric.attributes if self.numeric else ()), *self.unprojected_attributes]
         columns = {a.name: events[a.name] for a in scalars}

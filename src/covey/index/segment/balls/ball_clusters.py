@@ -294,7 +294,7 @@ class BallClusters:
     ) -> Iterator[RowPairs]:
         """Yield the candidate pairs of some events and a range of balls without a cluster.
 
-        If the inner products of sketches exclude at least 90% of the pairs, the other pairs are
+        If the inner products of sketches exclude more than 90% of the pairs, the other pairs are
         compared one by one; otherwise all pairs are compared by the inner products of vectors.
         """
         query_sketches = compute_sketches(query.vectors[rows], query.exact_norms[rows], self.basis)
