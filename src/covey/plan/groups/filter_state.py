@@ -1,4 +1,4 @@
-"""Filters in cells while planners change them, and their conversion to filters and plans."""
+"""Filters in cells, which planners change in place, and conversions from and to `BrokerFilters`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def copy_state(state: FilterState) -> FilterState:
 
 
 def to_filters(state: FilterState, demand: DemandGroups) -> BrokerFilters:
-    """Return the filters in coordinates of event space."""
+    """Return filters, which are in cells of `demand.grid`, in coordinates of event space."""
     lower, upper = demand.grid.to_coordinates(state.filters)
     return BrokerFilters(lower, upper, state.box_counts.copy())
 

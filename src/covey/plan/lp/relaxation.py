@@ -1,8 +1,9 @@
 """Linear program of the assignment paper: fractions of rectangles in the filters of brokers.
 
-The paper calls the value of the program fractional. This value is not a lower bound for all plans:
-the program has only the subscribers of a sample and some candidates, counts the volume of overlaps
-several times, and does not allow two rectangles to cover a box jointly. (papers: assignment)
+The paper calls the value of the program "fractional". This value is not a lower bound for all
+plans: the program contains only the subscribers of a sample and some candidate rectangles, counts
+the volume of overlaps several times, and does not allow two rectangles to cover a box jointly.
+(papers: assignment)
 """
 
 from __future__ import annotations

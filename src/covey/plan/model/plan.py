@@ -96,8 +96,8 @@ class Plan:
         if len(wrong):
             broker = self.assignment[wrong[0]]
             raise InvalidArgumentError(
-                f"subscriber {wrong[0]} is served by {broker}, which is not a leaf of the broker "
-                "tree: give one of tree.leaves"
+                f"subscriber {wrong[0]} is served by broker {broker}, which is not a leaf of the "
+                "broker tree: give one of tree.leaves"
             )
 
     @cached_property
@@ -181,12 +181,13 @@ class Plan:
         return int(np.count_nonzero(~self.problem.allowed_leaves[np.arange(len(leaf_of)), leaf_of]))
 
     def _count_uncovered(self, broker: int, rows: NDArray[np.int64], boxes: Floats) -> int:
-        """Return how many subscribers want a box that their broker's filter does not contain.
+        """Return how many subscribers of a broker have a box that its filter does not contain.
 
         Args:
-            broker: the broker that serves them.
+            broker: the number of the broker.
             rows: the subscribers that it serves.
-            boxes: their distinct boxes, one row each, lower ends before upper ends.
+            boxes: the distinct boxes of these subscribers, one row each, lower ends before upper
+                ends.
         """
         subscribers = self.problem.subscribers
         d = subscribers.lower.shape[1]
