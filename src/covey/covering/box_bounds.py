@@ -73,7 +73,8 @@ def _end_positions(axis: Axis) -> Floats:
     """Return the coordinate of each end, from 0 to 1, by the real distances between ends.
 
     The lowest and the highest value of the type have the coordinates of the ends next to them.
-    Texts have no distances: all neighbouring ends are equally far apart.
+    Texts have no distances: all neighbouring ends are equally far apart. The same holds if there
+    are fewer than four ends.
     """
     if axis.keys.dtype == object or len(axis.keys) < 4:
         return np.linspace(0.0, 1.0, len(axis.keys))

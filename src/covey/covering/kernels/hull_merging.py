@@ -100,7 +100,10 @@ def count_admitted(bits: Bits, i: int, j: int, known: Bits, mark_known: bool) ->
 
 @kernel
 def _merge_cost(boxes: Any, i: int, j: int, known: Bits, density: float) -> float:
-    """Return the cost of merging boxes i and j; see `merge_pairwise`."""
+    """Return the cost of merging boxes i and j; `merge_pairwise` says what it is.
+
+    `boxes` is the tuple of arrays that `merge_pairwise` builds.
+    """
     lower, upper, ends, volumes, bits = boxes
     if is_perfect_merge(lower, upper, i, j):
         return 0.0
@@ -112,9 +115,10 @@ def _merge_cost(boxes: Any, i: int, j: int, known: Bits, density: float) -> floa
 def _update_partners(
     boxes: Any, i: int, others: Any, residual_ids: Codes, known: Bits, density: float, best: Any
 ) -> None:
-    """Compare box i with `others`, and update the cheapest partners of all these boxes.
+    """Compare box i with boxes `others`, and update the cheapest partners of all these boxes.
 
-    Nearly all pairs are too far apart to be partners. This is decided here without a call of
+    `boxes` and `best` are the tuples of arrays that `merge_pairwise` builds; `best` is changed in
+    place. Nearly all pairs are too far apart to be partners. This is decided here without a call of
     `_merge_cost`, because a call would take longer.
     """
     ends, volumes = boxes[2], boxes[3]
@@ -138,7 +142,10 @@ def _update_partners(
 
 @kernel
 def _grow_to_hull(boxes: Any, i: int, j: int) -> None:
-    """Replace box i by the hull of boxes i and j."""
+    """Replace box i by the hull of boxes i and j, in place.
+
+    `boxes` is the tuple of arrays that `merge_pairwise` builds.
+    """
     lower, upper, ends, volumes, bits = boxes
     volumes[i] = 1.0
     for k in range(lower.shape[1]):
