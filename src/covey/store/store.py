@@ -53,10 +53,10 @@ class StagedSegment:
     """Staged segment: a segment that was written and that no manifest names yet.
 
     `Store.commit_staged`, `commit_zones`, `commit_gated` and `overwrite` make versions from staged
-    segments. `file` is the SHA-256 of the file, `subscriptions` and `regions` are numbers of rows.
-    `zone` is the zone of the segment, or None; `replicas` is the number of its subscriptions whose
-    home zone is another zone. If `is_home` is true, events of other zones are forwarded to the
-    segment.
+    segments. `file` is the SHA-256 of the segment file; `subscriptions` and `regions` are the
+    numbers of subscriptions and regions in it. `zone` is the zone of the segment, or None;
+    `replicas` is the number of its subscriptions whose home zone is another zone. If `is_home` is
+    true, events of other zones are forwarded to the segment.
     """
 
     file: str
@@ -474,13 +474,14 @@ class Store:
         """Commit a version of two staged segments: a gate, and a segment that it gates.
 
         The gated segment is matched only with events that a region of the gate contains. So every
-        event that matches the gated segment must be in a region of the gate. Together the segments
-        must have all subscriptions of `base_version`. Later changes and merges work as in any other
-        version. If a version has the label already, its manifest is returned and no version is
-        made.
+        event that matches a subscription of the gated segment must be in a region of the gate.
+        Together the segments must contain each subscription of `base_version` once. Later changes
+        and merges work as in any other version. If a version has the label already, its manifest is
+        returned and no version is made.
 
         Raises:
-            StoreError: if the segments do not have as many subscriptions as `base_version`.
+            StoreError: if the number of subscriptions in the segments differs from that of
+                `base_version`.
         """
         if (labelled := self._find_labelled(label)) is not None:
             return labelled
@@ -567,7 +568,7 @@ class Store:
             grace_seconds: a file that no version names is not deleted before it has this age,
                 because it may be a staged segment or the result of a merge that is not committed
                 yet. Use 0 only if nothing else uses the store meanwhile.
-            keep_versions: more versions that are not deleted; unknown numbers are ignored.
+            keep_versions: other versions that are not deleted; unknown numbers are ignored.
 
         Returns:
             The numbers of versions, files and bytes that were deleted.
@@ -606,7 +607,7 @@ class Store:
         return StagedSegment(packed.sha256, packed.size_bytes, len(batch.ids), len(batch.regions))
 
     def _find_labelled(self, label: str | None) -> Manifest | None:
-        """Return the newest version with a label; None if there is none, or `label` is None."""
+        """Return the newest manifest with a label; None if there is none, or `label` is None."""
         return None if label is None else find_labelled_manifest(self._backend, label)
 
     def _open_all_staged(self, staged: Sequence[StagedSegment]) -> list[LiveSegment]:
