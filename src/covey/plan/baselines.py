@@ -35,9 +35,9 @@ def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
 
     Args:
         problem: what to plan for.
-        with_capacity: respect capacities at `max_load`: serve a subscriber by the nearest leaf that
-            is not full. If all leaves are full, the remaining subscribers are served by the nearest
-            leaf.
+        with_capacity: respect the capacities at `max_load`. A subscriber is then served by the
+            nearest leaf that is not full. If all leaves are full, the remaining subscribers are
+            served by the nearest leaf.
     """
     leaves, positions = problem.tree.leaves, problem.subscribers.positions
     capacities = (
@@ -70,7 +70,7 @@ def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
 def balance_loads(problem: Problem) -> Plan:
     """Return a plan whose leaves have loads as even as the limit on delay allows.
 
-    The largest load factor that a leaf may have is minimized; it is at most a thousandth too large.
+    The load factor of the plan is minimized; it is at most a thousandth larger than necessary.
     The assignment ignores the boxes of subscribers; filters are fitted afterwards.
 
     Raises:

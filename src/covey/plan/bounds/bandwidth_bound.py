@@ -16,7 +16,7 @@ __all__ = ["lower_bound"]
 
 @check_arguments
 def lower_bound(problem: Problem, upper_bound: float | None = None) -> float:
-    """Return a bandwidth that no valid plan of a problem can go below, at `max_load`.
+    """Return a bandwidth that no valid plan can go below, even with loads up to `max_load`.
 
     The larger of two bounds is returned. The cell bound considers points of event space and ignores
     the limit on rectangles. If the sizes of boxes vary widely, the bandwidth of good plans is four

@@ -35,8 +35,8 @@ def compute_cell_bound(problem: Problem, demand: DemandGroups) -> float:
     Each cell adds its volume, or its share of the event sample, times a lower bound of the number
     of brokers that must receive it.
 
-    Cost: at most 10,000 linear programs. There is one for all cells that are in the same box
-    classes; it has a row for each leaf set and a column for each broker.
+    Cost: at most 10,000 linear programs. Cells that are in the same box classes share one; it has a
+    row for each leaf set and a column for each broker.
     """
     lower, upper = demand.grid.to_coordinates(demand.box_classes)
     d = lower.shape[1]
@@ -110,7 +110,7 @@ def _count_needed_brokers(
     """Return a lower bound of the number of brokers that must receive a cell.
 
     Args:
-        problem: the tree.
+        problem: the problem; only its tree is used.
         demand: the groups.
         is_wanted_class: the box classes that contain the cell.
         subset_matrix: the subsets of each leaf set, as `_find_subsets` returns them.
@@ -143,7 +143,7 @@ def _solve_broker_cover(problem: Problem, rows: Floats, row_lower: Floats) -> fl
     fraction of each of its children.
 
     Args:
-        problem: the tree.
+        problem: the problem; only its tree is used.
         rows: one row for each leaf set, with 1.0 for each of its leaves.
         row_lower: how many leaves each set needs.
     """

@@ -8,10 +8,9 @@ of such bounding rectangles.
 If rectangles jointly cover a box that none of them contains, at least two of them intersect it. (At
 most three rectangles cover the four corners of the box, so that one of them contains a side of it.)
 Each of these two rectangles contains the box after it is widened on every side by the width of the
-widest box.
-Filters in which two rectangles contain a common box are therefore considered a second time, with
-every side of every rectangle moved inward by this width. The smaller volumes can only make the
-bound larger.
+widest box. Filters in which two rectangles contain a common box are therefore considered a second
+time, with every side of every rectangle moved inward by this width. The smaller volumes can only
+make the bound larger.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Assignment of all subscribers with filters that were made for a sample.
 
 Such filters cover nearly all subscribers; they are widened to cover the remaining ones. A maximum
-flow then decides how many subscribers of each leaf set go to which leaf.
+flow then decides how many subscribers of each leaf set each leaf serves.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def assign_all(problem: Problem, filters: BrokerFilters) -> Plan:
     The plan respects the smallest of `problem.load_factors` at which all subscribers find capacity;
     if there is none, some leaves exceed `max_load`.
 
-    Cost: a distance for each subscriber and leaf, 16 bytes for each subscriber and 64 leaves, and a
-    flow whose size does not depend on the number of subscribers.
+    Cost: a distance for each subscriber and leaf; for each subscriber, 16 bytes per 64 leaves; and
+    a maximum flow whose size does not depend on the number of subscribers.
     """
     leaves = problem.tree.leaves
     allowed_bits = find_leaves_within_delay(problem)

@@ -46,8 +46,8 @@ class EventGrid:
         """Return the grid with the ends of boxes as boundaries, at most `max_boundaries` per axis.
 
         If an axis has more distinct ends, boundaries are picked from them in about equal steps,
-        including the first and the last. If it has a single one, the next larger number is the
-        second boundary.
+        including the first and the last. An axis with a single end gets the next larger number as
+        its second boundary.
         """
         axes, is_exact = [], True
         for k in range(lower.shape[1]):

@@ -29,7 +29,7 @@ def copy_state(state: FilterState) -> FilterState:
 
 
 def to_filters(state: FilterState, demand: DemandGroups) -> BrokerFilters:
-    """Return filters, which are in cells of `demand.grid`, in coordinates of event space."""
+    """Convert filters from cells of `demand.grid` to coordinates of event space."""
     lower, upper = demand.grid.to_coordinates(state.filters)
     return BrokerFilters(lower, upper, state.box_counts.copy())
 

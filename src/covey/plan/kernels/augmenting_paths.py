@@ -114,7 +114,7 @@ def _find_augmenting_path(
     loads: Ints,
     capacities: Ints,
 ) -> tuple[int, Ints]:
-    """Return the end of the cheapest path for an unassigned row, and the paths to all leaves.
+    """Return the end of the cheapest path for an unassigned row, and the leaves before it.
 
     A path begins at a leaf that may serve the row, and ends at a leaf with free capacity. Its cost
     is the number of filters that must be widened.

@@ -96,8 +96,7 @@ def destroy(
     other calls, every one loses a single random rectangle. A broker below a changed one loses the
     rectangles that its parent's filter does not cover any more. A subscriber stays assigned if the
     filter of its leaf still covers its box. Finally, the filters of all brokers above changed ones
-    are fitted again.
-    `assignment`, the loads of `leaves`, and `state` are changed in place.
+    are fitted again. `assignment`, the loads of `leaves`, and `state` are changed in place.
 
     Returns:
         The log of the moves.
@@ -134,7 +133,10 @@ def destroy(
 
 @kernel
 def _keep_nested_rectangles(broker: int, parent: int, state: FilterState, scratch: Boxes) -> int:
-    """Move a broker's rectangles that its parent's filter covers to the front; count them."""
+    """Move the rectangles of a broker that its parent's filter covers to the front of its filter.
+
+    Return the number of these rectangles.
+    """
     nested_count = 0
     for i in range(state.box_counts[broker]):
         box = state.filters[broker, i]

@@ -1,4 +1,4 @@
-"""Sets of leaves that can serve a subscriber, as bits: leaf l is bit l % 64 of word l // 64."""
+"""Path lengths, and sets of leaves as rows of bits: leaf l is bit l % 64 of word l // 64."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def select_covering_leaves(
 
 @kernel
 def find_first_subset(bits: Bits, leaf_sets: Bits) -> Ints:
-    """Return for each row the first leaf set that is a subset of the row's leaves; -1 for none."""
+    """Return for each row the index of the first leaf set that is a subset of the row's leaves.
+
+    The index is -1 if there is no such set.
+    """
     set_of_row = np.full(len(bits), -1, np.int64)
     for i in range(len(bits)):
         for number in range(len(leaf_sets)):

@@ -42,7 +42,7 @@ class SearchBudget:
 
     Args:
         steps: the number of steps.
-        deadline_s: the value of `time.monotonic()` at which the search ends, or None.
+        deadline_s: the value of `time.monotonic()` at which the search ends; None for no deadline.
         seed: the seed of all random choices.
         progress: called after each round with the progress and the lowest bandwidth so far.
         progress_start: the progress that is reported at the start of this search.

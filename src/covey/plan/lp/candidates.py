@@ -87,7 +87,7 @@ def cluster_points(points: Floats, cluster_count: int, random: np.random.Generat
 
 
 def enclose_clusters(subscribers: Subscribers, cluster_of: Ints) -> tuple[Floats, Floats]:
-    """Return lower and upper ends of the bounding box of each cluster, in the order of clusters."""
+    """Return lower and upper ends of the bounding box of each cluster, by ascending number."""
     used, cluster_rows = np.unique(cluster_of, return_inverse=True)
     low = np.full((len(used), subscribers.lower.shape[1]), np.inf)
     high = -low

@@ -77,7 +77,7 @@ def _assign_to_children(
     rows: Ints | None,
     programs: list[RelaxationResult],
 ) -> int:
-    """Assign subscribers to children, then to the leaves below these; write them to `leaf_of`.
+    """Assign subscribers to children and then to the leaves below; write the leaves to `leaf_of`.
 
     Args:
         run: the arguments that all calls share.

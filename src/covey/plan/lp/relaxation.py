@@ -53,7 +53,7 @@ def solve_relaxation(
     capacities: Ints,
     max_seconds: float,
 ) -> RelaxationResult | None:
-    """Return the solution of the program; None if it has no solution or time runs out.
+    """Return the solution of the linear program; None if it has no solution or time runs out.
 
     Args:
         max_rectangles: the largest sum of the fractions of one broker.

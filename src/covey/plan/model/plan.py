@@ -63,7 +63,7 @@ class Plan:
         problem: what the plan is for.
         assignment: `assignment[s]` is the number of the leaf broker that serves subscriber s.
         filters: the rectangles of each broker.
-        lower_bound: a bandwidth that no plan of the problem can go below, if it is known.
+        lower_bound: a bandwidth that no plan of the problem can go below; None if it is not known.
 
     Raises:
         InvalidArgumentError: if the filters or the assignment do not fit the problem, or a
@@ -144,7 +144,7 @@ class Plan:
         return delays
 
     def verify(self) -> Violations:
-        """Count all violations, from positions, boxes and filters alone.
+        """Count all violations, from the assignment, positions, boxes and filters alone.
 
         Cost: a distance for each subscriber and leaf, and a comparison for each subscriber and
         rectangle of its broker.

@@ -43,7 +43,7 @@ def make_broker_tree(
 
 
 def _draw_around_centres(random: np.random.Generator, regions: NDArray[np.int64]) -> Floats:
-    """Return for each number of a region a random position around the region's centre."""
+    """Return a random position for each element of `regions`, around the centre of this region."""
     positions: Floats = _CENTRES[regions] + random.normal(0, _SPREAD, (len(regions), _DIMENSIONS))
     return positions
 
@@ -102,7 +102,7 @@ def _assign_to_heads(positions: Floats, heads: NDArray[np.int64], degree: int) -
 
 
 def _find_medoid(positions: Floats, rows: NDArray[np.int64], head: int) -> int:
-    """Return the row whose position is nearest to the mean of `rows`; `head` if `rows` is empty."""
+    """Return the one of `rows` that is nearest to their mean position; `head` if there are none."""
     if not len(rows):
         return head
     centre = positions[rows].mean(axis=0)
