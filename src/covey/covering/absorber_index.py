@@ -1,4 +1,4 @@
-"""Index of possible absorbers: boxes in a fixed order, and a search for those around a point."""
+"""Index of possible absorbers: boxes in a fixed order, and a search for boxes with a point."""
 
 from __future__ import annotations
 
