@@ -70,7 +70,7 @@ class Snapshot:
     """Open version of a store. Any number of threads can query it at the same time.
 
     Cost of a query: one query of the index of each segment, some nanoseconds per pair, and a sort
-    of the pairs if any subscription has several regions.
+    of the pairs unless every subscription has exactly one region.
     """
 
     manifest: Manifest

@@ -52,11 +52,11 @@ __all__ = ["StagedSegment", "Store"]
 class StagedSegment:
     """Staged segment: a segment that was written and that no manifest names yet.
 
-    `Store.commit_staged`, `commit_zones`, `commit_gated` and `overwrite` make versions from staged
-    segments. `file` is the SHA-256 of the segment file; `subscriptions` and `regions` are the
-    numbers of subscriptions and regions in it. `zone` is the zone of the segment, or None;
-    `replicas` is the number of its subscriptions whose home zone is another zone. If `is_home` is
-    true, events of other zones are forwarded to the segment.
+    `commit_staged`, `commit_zones`, `commit_rezoned`, `commit_gated` and `overwrite` of `Store`
+    make versions from staged segments. `file` is the SHA-256 of the segment file; `subscriptions`
+    and `regions` are the numbers of subscriptions and regions in it. `zone` is the zone of the
+    segment, or None; `replicas` is the number of its subscriptions whose home zone is another zone.
+    If `is_home` is true, events of other zones are forwarded to the segment.
     """
 
     file: str
@@ -79,10 +79,10 @@ class StagedSegment:
 class Store:
     """Versioned store of subscriptions on a local path or any file system that pyarrow can open.
 
-    The first change takes the writer's lock; `close` or the end of the process releases it. The
-    lock works on local file systems only. On other file systems, do not run two writers at the same
-    time: a second writer is noticed only when both publish the same version. Any number of threads
-    may use a store at the same time.
+    The first change, merge or vacuum takes the writer's lock; `close` or the end of the process
+    releases it. The lock works on local file systems only. On other file systems, do not run two
+    writers at the same time: a second writer is noticed only when both publish the same version.
+    Any number of threads may use a store at the same time.
 
     If a set of subscriptions is built once and not stored, use `covey.index.SegmentIndex` instead.
 
@@ -159,7 +159,7 @@ class Store:
         cache: Cache | None = None,
         merge_policy: TieredMergePolicy | None = None,
     ) -> Store:
-        """Open an existing store; only its first change takes the writer's lock.
+        """Open an existing store, without taking the writer's lock.
 
         The arguments are those of `create`.
 
@@ -181,8 +181,8 @@ class Store:
         Raises:
             StoreError: if the version does not exist, or one of its files is damaged.
 
-        Cost: at most a listing of the versions, and a checksum of every file that no other snapshot
-        of this store has open.
+        Cost: at most a listing of the versions, and a checksum of the file of tombstones and of
+        every segment file that no other snapshot of this store has open.
         """
         newest = self._writer.newest_snapshot if version is None else None
         if newest is not None:
@@ -241,8 +241,8 @@ class Store:
             The manifest of the version, or of the newest version if none was made.
 
         Raises:
-            InvalidArgumentError: if an id occurs twice, or the arrays do not fit each other.
-            SchemaError: if the regions have another space than the store.
+            InvalidArgumentError: if an id occurs twice, or the arrays do not fit together.
+            SchemaError: if the columns or settings of the regions' space differ from the store's.
             StoreError: if another writer has the store open, or a file cannot be read.
 
         Cost: a binary search per change and segment; an index of the regions of the batch and of at

@@ -46,7 +46,7 @@ _MIN_MAPPED_BYTES = 1 << 24  # smaller new segments are not mapped, as they are 
 class Writer:
     """Writer of versions, for any number of threads.
 
-    The writer takes the writer's lock when it makes its first version, and holds it until `close`.
+    The first change, merge or vacuum takes the writer's lock, which is held until `close`.
     """
 
     def __init__(

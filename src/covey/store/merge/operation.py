@@ -49,10 +49,11 @@ class MergedSegment:
 
 
 def merge_segments(operation: MergeOperation) -> Iterator[tuple[int | None, IndexedSubscriptions]]:
-    """Yield the merged segment, or one segment per zone, each with its zone number or None.
+    """Yield pairs of a zone number, or None for no zone, and the content of a merged segment.
 
-    Merged segments contain the live subscriptions of all segments, without expired regions. If no
-    subscription remains, nothing is yielded.
+    With a zone map, there is a pair for each zone that has subscriptions; otherwise there is a
+    single pair. Merged segments contain the live subscriptions of all segments, without expired
+    regions. If no subscription remains, nothing is yielded.
 
     Cost: that of `IndexedSubscriptions.build`; about three copies of the regions in memory.
     """

@@ -50,7 +50,7 @@ class MergeProcess:
     def run(self, operation: MergeOperation, content_store: ContentStore) -> list[MergedSegment]:
         """Build a merge in the process, add the merged files to the store, and return them.
 
-        The result is empty if no row is live.
+        The result is empty if no subscription remains.
 
         Raises:
             StoreError: if the merge fails, or the process ended.
