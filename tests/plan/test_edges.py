@@ -207,7 +207,7 @@ def test_very_different_capacities_are_balanced() -> None:
         ({"max_delay": np.inf}, "max_delay must be at least 0 and finite, got inf"),
         ({"max_load": np.inf}, "finite with 1 ≤ target_load ≤ max_load"),
         ({"max_rectangles": 2.0}, "max_rectangles must be a whole number, got 2.0"),
-        ({"share_weights": [np.inf]}, "one positive, finite share"),
+        ({"share_weights": [np.inf]}, "one positive, finite number"),
         ({"event_sample": np.full((1, 2), np.nan)}, "and finite coordinates"),
         ({"event_sample": np.zeros((0, 2))}, "must have at least one event"),
     ],

@@ -78,8 +78,8 @@ def replan(
     ):
         raise InvalidArgumentError(
             f"previous_rows must have an integer for each of {count} subscribers: its row in the "
-            f"previous plan, below {known}, or -1; got shape {previous_rows.shape} and type "
-            f"{previous_rows.dtype}"
+            f"previous plan, below {known}, or -1; got shape {previous_rows.shape}, type "
+            f"{previous_rows.dtype} and largest value {previous_rows.max(initial=-1)}"
         )
     check_range("steps", steps, 0)
     check_range("seed", seed, 0)

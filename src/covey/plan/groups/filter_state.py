@@ -59,7 +59,7 @@ def to_filter_state(
     if largest_count > max_rectangles:
         raise InvalidArgumentError(
             f"a filter has {largest_count} rectangles, but max_rectangles is {max_rectangles}: "
-            "start from a plan with fewer rectangles"
+            "start from a plan with fewer rectangles, or raise max_rectangles"
         )
     d, brokers = len(demand.grid.axes), len(broker_filters)
     filters = np.zeros((brokers, max_rectangles, 2 * d), np.int32)

@@ -82,7 +82,7 @@ class Plan:
             raise InvalidArgumentError(
                 f"filters of {len(self.filters)} brokers with {self.filters.lower.shape[2]} "
                 f"coordinates do not fit the problem, which has {len(problem.tree)} brokers and "
-                f"boxes with {d} coordinates"
+                f"boxes with {d} coordinates: give filters that were made for this problem"
             )
         if self.assignment.shape != (len(problem.subscribers),):
             raise InvalidArgumentError(

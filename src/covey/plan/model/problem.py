@@ -202,14 +202,14 @@ class Problem:
         are_positive = weights is None or ((weights > 0) & np.isfinite(weights)).all()
         if not are_positive or (weights is not None and weights.shape != (leaves,)):
             raise InvalidArgumentError(
-                f"share_weights must have one positive, finite share for each of {leaves} leaves"
+                f"share_weights must have one positive, finite number for each of {leaves} leaves"
             )
         if self.event_sample is not None and (
             self.event_sample.ndim != 2 or self.event_sample.shape[1] != d
         ):
             raise InvalidArgumentError(
-                f"event_sample has shape {self.event_sample.shape}: give a row of {d} coordinates "
-                "for each event, as many as boxes have"
+                f"event_sample has shape {self.event_sample.shape}: give one row for each event, "
+                f"with {d} coordinates, because boxes have {d}"
             )
         if self.event_sample is not None and d > MAX_EVENT_DIMENSIONS:
             raise InvalidArgumentError(

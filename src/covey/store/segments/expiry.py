@@ -32,7 +32,8 @@ def expiry_domain(space: Space, attribute: str) -> Domain:
     if domain is None or domain.dtype != np.int64:
         raise SchemaError(
             f"attribute {attribute!r} has type {type_}, whose keys are not integers of 64 bits: "
-            "regions can expire by a number, date or timestamp attribute"
+            "regions can expire by an integer, a float, a decimal of at most 18 digits, a date or "
+            "a timestamp"
         )
     return domain
 
