@@ -50,8 +50,8 @@ MAX_GROUP_SIZE = 1024
 class HullGroup(NamedTuple):
     """Regions that may be merged with each other: rows, boxes, bounds and residual ids.
 
-    Only regions with the same residual id can be merged. `bounds` has the normalised coordinates
-    that `covey.covering.box_bounds` computes.
+    Only regions with the same residual id can be merged. `bounds` contains the normalised
+    coordinates that `covey.covering.box_bounds` computes.
     """
 
     rows: Rows
@@ -122,8 +122,8 @@ def propose_merges(group: HullGroup, unmatched_points: Codes | None, max_cost: f
     """Return the merges of a group, in the order in which they are chosen.
 
     The cheapest merge is chosen again and again, while the total cost is at most `max_cost`.
-    `unmatched_points` has the codes of sampled events that no subscription matches, a row for each
-    event; None without a sample.
+    `unmatched_points` contains the codes of sampled events that no subscription matches, a row for
+    each event; None without a sample.
     """
     density, events = 1.0, group.lower[:0]
     if unmatched_points is not None:

@@ -37,7 +37,8 @@ Rows = NDArray[np.int64]
 class RegionBoxes:
     """Boxes of n regions on d axes: box i has the codes `lower[i]` to `upper[i]`, inclusive.
 
-    `lower` and `upper` have n rows and d columns; `residual_ids` has the residual id of each box.
+    `lower` and `upper` have n rows and d columns; `residual_ids` contains the residual id of each
+    box.
     """
 
     axes: tuple[Axis, ...]

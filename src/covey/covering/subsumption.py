@@ -196,8 +196,8 @@ def _choose_largest_takers(
 ) -> Rows:
     """Return for each piece the candidate that contains the largest share of it.
 
-    The result is -1 if no candidate may absorb the piece. `pairs` has the candidates: pairs of a
-    piece and a box that contains the point of the piece. The other arguments are those of
+    The result is -1 if no candidate may absorb the piece. `pairs` contains the candidates: pairs of
+    a piece and a box that contains the point of the piece. The other arguments are those of
     `_find_best_absorbers`.
     """
     boxes = absorber_index.boxes

@@ -149,9 +149,9 @@ def _is_unchanged(
 def _extend_previous_plan(problem: Problem, previous_plan: Plan, previous_leaf_of: Ints) -> Plan:
     """Return a plan that keeps old subscribers at their leaves and assigns new ones greedily.
 
-    `previous_leaf_of` has the leaf of each old subscriber, and -1 for new ones. Filters are fitted
-    to the old subscribers before new ones are assigned. If a leaf is then beyond its capacity at
-    `max_load`, subscribers are moved away from it, new ones before old ones.
+    `previous_leaf_of` contains the leaf of each old subscriber, and -1 for new ones. Filters are
+    fitted to the old subscribers before new ones are assigned. If a leaf is then beyond its
+    capacity at `max_load`, subscribers are moved away from it, new ones before old ones.
     """
     leaves, capacities = problem.tree.leaves, problem.compute_capacities(problem.max_load)
     new, old = np.flatnonzero(previous_leaf_of < 0), np.flatnonzero(previous_leaf_of >= 0)
@@ -174,9 +174,9 @@ def _keep_previous_leaves(
 ) -> NDArray[np.int32]:
     """Return a leaf for each subscriber, such that as many as possible keep their previous leaf.
 
-    `by_group` has the number of subscribers of each group (column) that each leaf (row) must serve.
-    Subscribers of one group are interchangeable. `previous_leaf_of` has the previous leaf of each
-    subscriber, or -1 for new subscribers.
+    `by_group` contains the number of subscribers of each group (column) that each leaf (row) must
+    serve. Subscribers of one group are interchangeable. `previous_leaf_of` contains the previous
+    leaf of each subscriber, or -1 for new subscribers.
     """
     remaining_counts, leaf_of = by_group.copy(), np.full(len(previous_leaf_of), -1, np.int32)
     rows = np.flatnonzero(previous_leaf_of >= 0)

@@ -38,8 +38,8 @@ class SubscriptionMatches(MatchResult):
     """Pairs of an event row and the row of a subscription that matches it, each pair once.
 
     `candidates` is the number of pairs of an event and a region that the indexes proposed; regions
-    of dead subscriptions are counted as well. `forwarded_pairs` has pairs of an event row and the
-    number of a zone to which the event is forwarded, each pair once.
+    of dead subscriptions are counted as well. `forwarded_pairs` contains pairs of an event row and
+    the number of a zone to which the event is forwarded, each pair once.
     """
 
     forwarded_pairs: Pairs

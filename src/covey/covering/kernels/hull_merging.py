@@ -59,8 +59,9 @@ def compute_added_volume(bounds: Floats, volumes: Floats, i: int, j: int) -> flo
 def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
     """Return bits that say which events are on the inner side of each end of each box.
 
-    The bits are indexed by box, word of 64 events, and side. Side 2k has the events that are not
-    below the lower end on axis k; side 2k + 1 has the events that are not above the upper end.
+    The bits are indexed by box, word of 64 events, and side. Side 2k contains the events that are
+    not below the lower end on axis k; side 2k + 1 contains the events that are not above the upper
+    end.
     """
     count, axes = lower.shape
     words = (len(events) + 63) // 64
@@ -80,7 +81,7 @@ def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
 def count_admitted(bits: Bits, i: int, j: int, known: Bits, mark_known: bool) -> int:
     """Return the number of events in the hull of boxes i and j that no earlier merge admits.
 
-    `known` has the bits of events that an earlier merge admits. If `mark_known` is true, the
+    `known` contains the bits of events that an earlier merge admits. If `mark_known` is true, the
     counted events are added to it.
     """
     count = 0

@@ -112,7 +112,7 @@ class _CuttingPlanes:
     def _add_violated_planes(self, run: Any, multipliers: Floats) -> float:
         """Add a plane for the best filter of each leaf; return the sum of what the leaves earn.
 
-        `multipliers` has the prices of groups, then the rents of leaves at full load.
+        `multipliers` contains the prices of groups, then the rents of leaves at full load.
         """
         groups, leaves = self.may_serve.shape
         prices, rents = multipliers[:groups], multipliers[groups:] / self.capacities

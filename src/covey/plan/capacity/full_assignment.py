@@ -63,9 +63,9 @@ def find_uncovered(covering_bits: Bits) -> NDArray[np.int64]:
 def assign_within_capacity(problem: Problem, covering_bits: Bits) -> NDArray[np.int32]:
     """Return for each subscriber a leaf that can serve it, within the capacities of leaves.
 
-    `covering_bits` has the leaves that can serve each subscriber. The returned leaf is an index
-    into the leaves of the tree. It is -1 if no leaf can serve the subscriber, or if the capacities
-    at `max_load` do not suffice for it.
+    `covering_bits` contains the leaves that can serve each subscriber. The returned leaf is an
+    index into the leaves of the tree. It is -1 if no leaf can serve the subscriber, or if the
+    capacities at `max_load` do not suffice for it.
 
     Raises:
         CoveyError: if scipy is not installed.

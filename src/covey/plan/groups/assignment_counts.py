@@ -128,7 +128,8 @@ def fit_filter_state(
 ) -> FilterState:
     """Return filters for the leaves, fitted to their subscribers, and for the brokers above them.
 
-    `group_counts` has the number of subscribers of each group (column) that each leaf (row) serves.
+    `group_counts` contains the number of subscribers of each group (column) that each leaf (row)
+    serves.
     """
     state = make_empty_state(problem)
     state.bandwidths[:] = np.inf

@@ -39,7 +39,7 @@ def to_plan(
 ) -> Plan:
     """Return the plan with this assignment and these filters.
 
-    `leaf_of` has the leaf of each subscriber, as an index into the leaves of the tree.
+    `leaf_of` contains the leaf of each subscriber, as an index into the leaves of the tree.
     """
     broker_of = problem.tree.leaves[leaf_of].astype(np.int32)
     return Plan(problem, broker_of, to_filters(state, demand))

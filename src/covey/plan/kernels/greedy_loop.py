@@ -100,8 +100,8 @@ def _sort_by_choices(
 ) -> Ints:
     """Return the remaining subscribers, those with the fewest choices first.
 
-    `choices` has the number of leaves with capacity in each leaf set; it is at most `leaf_count`.
-    Subscribers with equally many choices keep their order.
+    `choices` contains the number of leaves with capacity in each leaf set; it is at most
+    `leaf_count`. Subscribers with equally many choices keep their order.
     """
     starts = np.zeros(leaf_count + 2, np.int64)
     for subscriber in remaining:

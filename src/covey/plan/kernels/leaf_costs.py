@@ -40,8 +40,8 @@ class CostCache(NamedTuple):
 class LeafArrays(NamedTuple):
     """Leaves for kernels: path up the tree, fair share, capacity and load of each leaf.
 
-    A row of `paths` has the brokers from the leaf up to the top level, padded with -1. A load is a
-    number of subscribers.
+    A row of `paths` contains the brokers from the leaf up to the top level, padded with -1. A load
+    is a number of subscribers.
     """
 
     paths: Ints

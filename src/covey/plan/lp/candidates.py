@@ -139,8 +139,8 @@ def _shrink_to_contents(
 ) -> Floats:
     """Return products of intervals, shrunk to the boxes of subscribers that they contain.
 
-    Each row of `interval_rows` has the number of one interval for each axis. Products that contain
-    no box are left out. A row of the result has the lower, then the upper ends.
+    Each row of `interval_rows` contains the number of one interval for each axis. Products that
+    contain no box are left out. A row of the result contains the lower, then the upper ends.
     """
     d = len(intervals_by_axis)
     chosen = np.stack([intervals_by_axis[k][interval_rows[:, k]] for k in range(d)], axis=1)

@@ -85,8 +85,8 @@ def _choose_spread_heads(positions: Floats, count: int) -> NDArray[np.int64]:
 def _assign_to_heads(positions: Floats, heads: NDArray[np.int64], degree: int) -> NDArray[np.int64]:
     """Return for each broker the row of its head, a broker of the top level.
 
-    `heads` has the rows of all heads; each head is its own head. Pairs of a broker and a head are
-    considered in the order of distance, the nearest pair first. Each head is assigned at most
+    `heads` contains the rows of all heads; each head is its own head. Pairs of a broker and a head
+    are considered in the order of distance, the nearest pair first. Each head is assigned at most
     `degree` other brokers.
     """
     distances = np.linalg.norm(positions[:, None] - positions[heads][None], axis=2)

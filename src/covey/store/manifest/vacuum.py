@@ -43,7 +43,7 @@ class ReferencedFiles:
     def read_files(self, backend: StorageBackend, retained: Mapping[int, FileEntry]) -> set[str]:
         """Return the files that the retained versions name; drop other versions from the cache.
 
-        `retained` has the manifest file of each retained version.
+        `retained` contains the manifest file of each retained version.
         """
         cached, self._files_by_version = self._files_by_version, {}
         for number, listed in retained.items():

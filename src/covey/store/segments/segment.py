@@ -36,7 +36,7 @@ class SubscriptionBatch:
     """Batch of subscriptions that are not indexed yet.
 
     Region r belongs to the subscription in row `subscription_rows[r]` of `ids`; these rows are in
-    any order. `revisions` has the revision of each subscription, which is stored and not
+    any order. `revisions` contains the revision of each subscription, which is stored and not
     interpreted. `replica_mask` is true for replicas, which are subscriptions whose home zone is
     another zone; it is None if there are none.
     """
@@ -125,7 +125,8 @@ class IndexedSubscriptions:
     ) -> IndexedSubscriptions:
         """Build the index of a batch, in which each id occurs once.
 
-        Row i of `forward_to` has the zones to which events that match subscription i are forwarded.
+        Row i of `forward_to` contains the zones to which events that match subscription i are
+        forwarded.
         """
         order = batch.ids.argsort_by_key()
         new_rows = np.empty_like(order)

@@ -41,10 +41,10 @@ Rows = NDArray[np.int64]
 class SmartPlacement:
     """Division of the subscriptions of a zone.
 
-    `local` has the subscriptions that are matched only with events of this zone. `forward_to` has
-    for each of these the zones to which matching events are forwarded. `home_only` has covered
-    subscriptions that meet several zones and have this home zone; they are matched with forwarded
-    events as well.
+    `local` contains the subscriptions that are matched only with events of this zone. `forward_to`
+    contains, for each of these, the zones to which matching events are forwarded. `home_only`
+    contains covered subscriptions that meet several zones and have this home zone; they are matched
+    with forwarded events as well.
     """
 
     local: SubscriptionBatch
