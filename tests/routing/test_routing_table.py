@@ -126,9 +126,7 @@ def test_regions_of_another_space_are_refused() -> None:
         parse(Space.from_types({"x": pa.string()}), ["x = 'a'"]),
         parse(Space.from_types({"unknown": pa.int64()}), ["unknown = 1"]),
     ):
-        with pytest.raises(
-            SchemaError, match=r"differs from the space of the table.*`table\.space`"
-        ):
+        with pytest.raises(SchemaError, match=r"than the space of the table.*`table\.space`"):
             table.add([1], other.regions, other.predicate_rows)
     assert len(table) == 0
 

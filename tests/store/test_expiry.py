@@ -214,9 +214,9 @@ def test_attributes_other_than_64_bit_numbers_are_refused(tmp_path: Path) -> Non
     types = {"s": pa.string(), "tags": pa.list_(pa.string()), "d": pa.decimal128(38, 2)}
     with Store.create(tmp_path / "store", Space.from_types(types)) as store:
         for name in types:
-            with pytest.raises(SchemaError, match=f"'{name}' is .* not numbers of 64 bits"):
+            with pytest.raises(SchemaError, match=f"'{name}' has type .* not integers of 64 bits"):
                 store.expire_before(name, 5)
-            with pytest.raises(SchemaError, match="not numbers of 64 bits"):
+            with pytest.raises(SchemaError, match="not integers of 64 bits"):
                 store.snapshot().find_expired(name, 5)
         with pytest.raises(SchemaError, match="no attribute 'y'"):
             store.expire_before("y", 5)

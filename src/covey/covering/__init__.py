@@ -2,8 +2,9 @@
 
 A region is redundant if it is equal to an earlier region, if another region covers it, or if it is
 subsumed: the union of several other regions contains it. All other regions are active; their union
-is the union of all regions. Active regions are merged into filters. A filter is the hull of several
-regions, so it may admit more events than these; the share of such false forwards is limited.
+is the union of all regions. Active regions are merged into filters. A filter is the hull of one or
+several regions, so it may admit more events than these; the share of such false forwards is
+limited.
 
 Modules: first the steps, in the order in which regions pass through them, then the modules that run
 and measure the steps:

@@ -1,4 +1,4 @@
-"""Index of possible absorbers: boxes in a fixed order, and a search for those with a point."""
+"""Index of possible absorbers: boxes in a fixed order, and a search for boxes with a point."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ MAX_CANDIDATES = 64
 class AbsorberIndex:
     """Boxes with their ranks, and indexes that find the boxes that contain a point of codes.
 
-    A point has one code per axis. Codes are indexed as integer values. Null and gaps between ends
-    have codes as well, so a point need not be the codes of a possible event.
+    A point has one code per axis. Codes are indexed as integer values. Because null and the gaps
+    between interval ends have codes as well, a point need not correspond to a possible event.
 
     Args:
         boxes: the boxes.
         ranks: the position of each box in the order by volume, largest first.
         index: an index of all boxes.
-        largest_rows: the rows of the eighth of the boxes with the largest volume. The box that
-            takes most of a piece is usually one of these.
+        largest_rows: the rows of the eighth of the boxes with the largest volume. The box to
+            subtract from a piece of a region is usually one of these.
         largest_index: an index of the boxes at `largest_rows`.
         is_crowded: whether a point is in more than `MAX_CANDIDATES` boxes on average; a search then
             returns at most `MAX_CANDIDATES` boxes per point.
@@ -104,7 +104,7 @@ class AbsorberIndex:
         return index.match(self._to_events(points), max_pairs=_MAX_PAIRS)
 
     def _to_events(self, points: Codes) -> Events:
-        """Return points, given by their codes, as events of a space whose attributes are codes."""
+        """Return points as events of the space of the index, whose attribute values are codes."""
         valid = np.ones(len(points), np.bool_)
         columns = {
             name: ScalarColumn(points[:, k].astype(np.int64), valid)
@@ -144,7 +144,7 @@ def _rank_by_volume(boxes: RegionBoxes) -> Codes:
 
 
 def _to_code_regions(boxes: RegionBoxes) -> Regions:
-    """Return boxes as regions of the space whose attributes are codes, without residuals."""
+    """Return boxes, without residual constraints, as regions of a space whose values are codes."""
     space = Space.from_types({name: pa.int32() for name in _axis_names(boxes)})
     constraints = {}
     for k, (name, axis) in enumerate(zip(_axis_names(boxes), boxes.axes, strict=True)):

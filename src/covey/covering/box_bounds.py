@@ -27,8 +27,8 @@ _MIN_RUN_EVENTS = 16
 def compute_box_bounds(boxes: RegionBoxes, sample_points: Codes | None = None) -> Floats:
     """Return the bounds of each box, one row per box: axis k has the columns 2k and 2k + 1.
 
-    Column 2k has the lower bound, column 2k + 1 the upper one, both from 0 to 1. `sample_points`
-    has the codes of a sampled event in each row; None without a sample.
+    Column 2k contains the lower bound, column 2k + 1 the upper one, both from 0 to 1.
+    Each row of `sample_points` contains the codes of a sampled event; None without a sample.
     """
     bounds = np.empty((len(boxes), 2 * len(boxes.axes)))
     for k, axis in enumerate(boxes.axes):
@@ -41,8 +41,8 @@ def compute_box_bounds(boxes: RegionBoxes, sample_points: Codes | None = None) -
 def compute_code_edges(axis: Axis, sample_codes: Codes | None = None) -> Floats:
     """Return the coordinate at which each code begins, and finally 1, at which the last code ends.
 
-    The first code is null. `sample_codes` has the code of each sampled event on this axis; None
-    without a sample.
+    The first code is null. `sample_codes` contains the code of each sampled event on this axis;
+    None without a sample.
 
     >>> from covey.geometry.scalars import Scalars
     >>> from covey.space.keys import key_domain
@@ -73,7 +73,8 @@ def _end_positions(axis: Axis) -> Floats:
     """Return the coordinate of each end, from 0 to 1, by the real distances between ends.
 
     The lowest and the highest value of the type have the coordinates of the ends next to them.
-    Texts have no distances: all neighbouring ends are equally far apart.
+    Texts have no distances: all neighbouring ends are equally far apart. The same holds if there
+    are fewer than four ends.
     """
     if axis.keys.dtype == object or len(axis.keys) < 4:
         return np.linspace(0.0, 1.0, len(axis.keys))

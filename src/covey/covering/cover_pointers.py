@@ -1,8 +1,9 @@
 """Covering: regions that are equal to another region, or covered by one.
 
 The index can be queried with any portions of rows, because the result of a row does not depend on
-other rows; so tasks can share the work. The results are pointers: each covered region points to a
-region that covers it. At the end of a chain of pointers is a region that no other region covers.
+the other query rows; so tasks can share the work. The results are pointers: each covered region
+points to a region that covers it. At the end of a chain of pointers is a region that no other
+region covers.
 
 Cost: a sort of all boxes, a search in the index for each query row, and a few passes over the
 pointers.
@@ -62,11 +63,13 @@ def find_covering_rows(index: SegmentIndex, query_rows: Rows) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class CoverForest:
-    """For each region the end of its chain of covering pointers, which is its root.
+    """Roots of regions: for each region a region that covers it and that no other region covers.
+
+    The root of a region is the end of its chain of pointers. Of regions that cover each other, only
+    one is a root.
 
     Args:
-        root_rows: for each region the row of its root, a region that covers it and that no other
-            region covers. A region that no other region covers is its own root.
+        root_rows: for each region the row of its root, which may be its own row.
         distinct_rows: the first row of each set of equal regions, ascending.
         index: an index of the regions at `distinct_rows`, in this order.
     """
@@ -83,8 +86,9 @@ class CoverForest:
 
         Args:
             regions: all regions.
-            equal_rows: for each region the first row with an equal region, from `find_equal_rows`.
-            find_covers: function that applies `find_covering_rows` to all rows of an index.
+            equal_rows: for each region the first row with an equal region, as `find_equal_rows`
+                returns it.
+            find_covers: a function that applies `find_covering_rows` to all rows of an index.
         """
         rows = np.arange(len(regions))
         distinct = np.flatnonzero(equal_rows == rows)

@@ -27,13 +27,13 @@ class Executor(Protocol):
     """
 
     def find_covering_rows(self, index: SegmentIndex) -> Rows:
-        """Return for each indexed region the row of another that covers it, or -1."""
+        """Return for each indexed region the row of another region that covers it, or -1."""
         ...
 
     def find_subsumed(self, absorber_index: AbsorberIndex, max_subtractions: int) -> Subsumption:
-        """Return which boxes are subsumed, and by which other boxes, for all boxes of the index.
+        """Test all boxes of the index: return which are subsumed, and by which other boxes.
 
-        At most `max_subtractions` boxes are subtracted from each box.
+        From each box, at most `max_subtractions` boxes are subtracted.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Filters of active regions that respect a limit of false forwards, measured on a sample.
+"""Filters for active regions that respect a limit of false forwards, measured on a sample.
 
 Merging uses every second event of the sample. The result is measured with the other events, because
 filters have fewer false forwards on the events to which they were fitted. If the result exceeds the
@@ -74,8 +74,10 @@ def build_filters(
     Args:
         regions: all regions.
         boxes: the boxes of all regions.
-        order: the rows of active regions, in an order in which neighbouring rows have near regions.
-        index: an index of regions with the same union; it decides whether an event is matched.
+        order: the rows of active regions, sorted such that neighbours in `order` are regions near
+            each other.
+        index: an index of regions with the same union as the active regions; it decides whether an
+            event is matched.
         sample: events with which false forwards are measured; None to measure them by volume.
         max_false_positive_rate: the largest share of the sample's events, or without a sample of
             the volume of the space, that may be false forwards.
@@ -115,7 +117,7 @@ def matches_any(index: SegmentIndex, events: Events) -> Bools:
 
 
 def _split_sample(sample: Events) -> tuple[Events, Events]:
-    """Return the events in even rows, for merging, and in odd rows, to measure the result."""
+    """Return the events in even rows, used for merging, and those in odd rows, used to measure."""
     rows = np.arange(len(sample))
     return sample.take(rows[::2]), sample.take(rows[1::2])
 

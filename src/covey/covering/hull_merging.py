@@ -1,19 +1,19 @@
 """Hull merging: replace active regions with the same residual constraints by their hulls.
 
 A merge is perfect if its hull is the union of the merged boxes; its cost is 0. Without a sample,
-the cost of another merge is the volume that the hull adds. With a sample, it is the larger of two
+the cost of any other merge is the volume that the hull adds. With a sample, it is the larger of two
 numbers of events. One is the number of sampled events that the hull admits, that no subscription
 matches, and that no earlier merge admits. The other is the number that the hull would add if the
 unmatched events were distributed evenly over the group's volume. With the first number alone, hulls
-would fill the gaps between sampled events, and admit ten times as many false forwards of events
+would fill the gaps between sampled events, and cause ten times as many false forwards of events
 that are not in the sample.
 
-Groups of near regions are merged independently, so that tasks can share the work. At the end,
-merges are chosen from the proposals of all groups.
+Groups of regions that are near each other are merged independently, so that tasks can share the
+work. At the end, merges are chosen from the proposals of all groups.
 
-Cost: grows about with the square of a group's size. It is some 10 µs per region if few regions are
-merged, and five times as much if nearly all are merged with a sample. Merging is not useful for
-regions that are far apart, because all merges are expensive.
+Cost: about proportional to the square of a group's size. It is some 10 µs per region if few regions
+are merged, and five times that if nearly all are merged with a sample. Merging is not useful for
+regions that are far apart, because all their merges are expensive.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ MAX_GROUP_SIZE = 1024
 class HullGroup(NamedTuple):
     """Regions that may be merged with each other: rows, boxes, bounds and residual ids.
 
-    Only regions with the same residual id can be merged. `bounds` has the normalised coordinates
-    that `covey.covering.box_bounds` computes.
+    Only regions with the same residual id can be merged. `bounds` contains the normalised
+    coordinates that `covey.covering.box_bounds` computes.
     """
 
     rows: Rows
@@ -62,9 +62,9 @@ class HullGroup(NamedTuple):
 
 
 class HullMerges(NamedTuple):
-    """Merges that a group proposes, in order: the second region of each pair joins the first.
+    """Merges that a group proposes, in order: the second region of each is merged into the first.
 
-    `first_rows` and `second_rows` are rows of all regions.
+    `first_rows` and `second_rows` are row numbers among all regions, not within the group.
     """
 
     first_rows: Rows
@@ -94,13 +94,14 @@ def group_boxes(
     sample_points: Codes | None = None,
     max_size: int = MAX_GROUP_SIZE,
 ) -> list[HullGroup]:
-    """Divide boxes into groups of at most `max_size` near boxes, and return the groups.
+    """Return groups of at most `max_size` boxes that are near each other.
 
     A box is in no group if no other box has the same residual constraints.
 
     Args:
         boxes: the boxes of all regions.
-        order: the rows of active regions, in an order in which neighbouring rows have near boxes.
+        order: the rows of active regions, sorted such that neighbours in `order` have boxes near
+            each other.
         sample_points: the codes of sampled events, a row for each event; None without a sample.
         max_size: largest number of boxes of a group.
     """
@@ -121,8 +122,8 @@ def propose_merges(group: HullGroup, unmatched_points: Codes | None, max_cost: f
     """Return the merges of a group, in the order in which they are chosen.
 
     The cheapest merge is chosen again and again, while the total cost is at most `max_cost`.
-    `unmatched_points` has the codes of sampled events that no subscription matches, a row for each
-    event; None without a sample.
+    `unmatched_points` contains the codes of sampled events that no subscription matches, a row for
+    each event; None without a sample.
     """
     density, events = 1.0, group.lower[:0]
     if unmatched_points is not None:
@@ -140,7 +141,7 @@ def propose_merges(group: HullGroup, unmatched_points: Codes | None, max_cost: f
 
 
 def count_affordable_merges(costs: Sequence[Floats], max_cost: float) -> Rows:
-    """Return for each group how many of its first merges may be done within a total cost.
+    """Return for each group how many of its first merges can be done within a total of `max_cost`.
 
     The merges of all groups are done in ascending order of cost, until the total cost would exceed
     `max_cost`. In this order, a merge is placed by the largest cost among itself and the earlier

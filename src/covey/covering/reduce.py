@@ -56,8 +56,8 @@ class ReductionLimits:
             whether their union contains it. If more would be necessary, the region stays active.
         max_false_positive_rate: the largest share of events that filters may admit although no
             subscription matches them. With a sample, it is a share of the sampled events. Without a
-            sample, it is a share of the space's volume, in which lengths are measured by the
-            distribution of interval ends. With 0, only perfect merges are done.
+            sample, it is a share of the space's volume in the coordinates of
+            `covey.covering.box_bounds`. With 0, only perfect merges are done.
 
     Raises:
         InvalidArgumentError: if a limit is out of its range.
@@ -78,9 +78,9 @@ class Reduction:
 
     Args:
         statuses: the `RegionStatus` of each region.
-        absorbers: for each region the rows of the regions that absorb it; none for an active
-            region. An absorber is active, or is absorbed by larger regions itself. No region
-            absorbs itself, directly or through other regions.
+        absorbers: for each region the rows of the regions that absorb it; empty for an active
+            region. An absorber is active, or is itself absorbed by other regions. No region absorbs
+            itself, directly or through other regions.
         filters: the filters; each is a region that covers its members.
         filter_members: for each filter the rows of its members, which are active regions.
         summary: the counts of each step.
@@ -122,7 +122,7 @@ def reduce_regions(
     """
     if len(subscription_rows) != len(regions):
         raise InvalidArgumentError(
-            f"subscription_rows must name a subscription for each of {len(regions)} regions, "
+            f"subscription_rows must have one number for each of {len(regions)} regions, "
             f"got {len(subscription_rows)}"
         )
     limits = ReductionLimits() if limits is None else limits
@@ -174,7 +174,8 @@ def _combine_absorbers(covered_by: Rows, maximal: Rows, subsumers: RaggedArray) 
     """Return the absorbers of each region: the region that covers it, or the subsuming regions.
 
     Args:
-        covered_by: for each region the row of a region that covers it, or its own row.
+        covered_by: for each region the row of a region that covers it; its own row if no other
+            region covers it.
         maximal: the rows of the regions that no other region covers.
         subsumers: for each maximal region its absorbers, as positions in `maximal`.
     """

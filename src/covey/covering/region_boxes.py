@@ -3,9 +3,9 @@
 Each scalar attribute that is constrained is an axis. A box cannot express lists, tags, balls, and
 null together with an interval that does not start at the lowest value. Such constraints become a
 number, the *residual id*: regions with the same residual id have the same residual constraints, and
-0 stands for none. A region is the intersection of its box and its residual constraints. Therefore
-region a covers region b if the box of a contains the box of b, and the residual id of a is 0 or
-that of b.
+a region with residual id 0 has none. A region is the intersection of its box and its residual
+constraints. Therefore region a covers region b if the box of a contains the box of b, and the
+residual id of a is 0 or that of b.
 
 Cost: 8 bytes per region and axis; some microseconds for each region with residual constraints.
 """
@@ -37,7 +37,8 @@ Rows = NDArray[np.int64]
 class RegionBoxes:
     """Boxes of n regions on d axes: box i has the codes `lower[i]` to `upper[i]`, inclusive.
 
-    `lower` and `upper` have n rows and d columns; `residual_ids` has the residual id of each box.
+    `lower` and `upper` have n rows and d columns; `residual_ids` contains the residual id of each
+    box.
     """
 
     axes: tuple[Axis, ...]
@@ -132,7 +133,7 @@ def _assign_residual_ids(regions: Regions) -> Codes:
 
 
 def _constraint_keys(batch: ConstraintBatch, rows: Rows) -> Iterator[Any]:
-    """Yield a hashable value for each constraint at `rows`; equal constraints have equal values."""
+    """Yield a hashable value for each constraint at `rows`; equal constraints have equal ones."""
     for i in rows.tolist():
         if isinstance(batch, Scalars):
             lower, upper, listed, keys = batch.row(i)

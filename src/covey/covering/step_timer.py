@@ -10,7 +10,7 @@ __all__ = ["StepTimer"]
 class StepTimer:
     """Timer of consecutive steps, which starts when it is created.
 
-    `seconds_by_step` has the duration of each step that has ended.
+    `seconds_by_step` contains the duration of each step that has ended.
     """
 
     def __init__(self) -> None:

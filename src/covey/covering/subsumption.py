@@ -3,11 +3,11 @@
 At the start, a region is one piece. In each round, the middle of every piece of an undecided region
 is a point, and the boxes that contain the point are searched for. If no box that may absorb the
 region contains the point, the point is a witness that the union does not contain the region, and
-the region remains. Otherwise the box that takes most of the piece is subtracted from the piece, and
-the remainder forms pieces of the next round. If no piece is left, the region is absorbed by the
-subtracted boxes. A region also remains if the number of subtractions exceeds its limit. If a point
-is in too many boxes, only some of them are considered; if none of these may absorb the region, the
-region remains as well.
+the region remains. Otherwise, of the boxes that may absorb the region, the one that contains the
+largest share of the piece is subtracted from it, and the remainder is divided into pieces of the
+next round. If no piece is left, the region is absorbed by the subtracted boxes. A region also
+remains if the number of subtractions exceeds its limit. If a point is in too many boxes, only some
+of them are considered; if none of these may absorb the region, the region remains as well.
 
 All regions have a fixed order, in which regions with larger boxes come first. Only earlier regions
 may absorb a region, whether or not they are absorbed themselves. Therefore the first region
@@ -78,7 +78,7 @@ class Subsumption:
 def find_subsumed(
     absorber_index: AbsorberIndex, query_rows: Rows, max_subtractions: int
 ) -> Subsumption:
-    """Return which query rows are within the union of other boxes, and of which ones.
+    """Return which query rows are within the union of other boxes, and which boxes these are.
 
     Args:
         absorber_index: the boxes, which may absorb each other.
@@ -145,11 +145,12 @@ def _find_best_absorbers(
     piece_upper: Codes,
     points: Codes,
 ) -> Rows:
-    """Return for each piece the box that takes most of it, of the boxes that contain its point.
+    """Return for each piece the row of the box to subtract from it.
 
-    The result is -1 if no box with the point may absorb the piece. It is -2 if this is unknown,
-    because more boxes contain the point than were considered. The largest boxes are considered
-    first; all boxes are considered only if none of the largest may absorb the piece.
+    Of the boxes that contain the point of the piece and may absorb the piece, it is the one that
+    contains the largest share of the piece. The result is -1 if there is no such box. It is -2 if
+    this is unknown, because more boxes contain the point than were considered. The largest boxes
+    are considered first; all boxes are considered only if none of the largest may absorb the piece.
 
     Args:
         absorber_index: the boxes.
@@ -193,9 +194,11 @@ def _choose_largest_takers(
     piece_lower: Codes,
     piece_upper: Codes,
 ) -> Rows:
-    """Return for each piece the box that takes most of it, or -1 if none may absorb the piece.
+    """Return for each piece the candidate that contains the largest share of it.
 
-    `pairs` has the candidates: pairs of a piece and a box that contains the point of the piece.
+    The result is -1 if no candidate may absorb the piece. `pairs` contains the candidates: pairs of
+    a piece and a box that contains the point of the piece. The other arguments are those of
+    `_find_best_absorbers`.
     """
     boxes = absorber_index.boxes
     takers: Rows = choose_largest_takers(

@@ -12,7 +12,7 @@ class ReductionSummary:
     """Counts of a reduction: regions, subscriptions, and events of a sample.
 
     Args:
-        subscriptions: all subscriptions.
+        subscriptions: subscriptions that have a region.
         redundant: subscriptions without an active region.
         regions: all regions.
         equal: regions that are equal to an earlier region.

@@ -2,24 +2,25 @@
 
 A plan assigns every subscriber to a leaf of a broker tree and gives every broker a filter of a few
 rectangles of event space. The aim is the smallest total bandwidth, within limits on delay, on the
-load of each leaf, and on the number of rectangles of a filter. `Plan.verify` checks any plan from
-its positions, boxes and filters alone. From the rest of covey, the package imports only
+load of each leaf, and on the number of rectangles of a filter. `Plan.verify` checks any plan; it
+uses no data structure of the planners. From the rest of covey, the package imports only
 `covey.errors` and the helpers for argument checks, kernels and lazy exports.
 
-Data passes through the parts in this order:
+Modules, in the order in which data passes through them:
 
 - `model`: the problem, the broker tree, filters, the plan, and its file format.
 - `groups`: equal subscribers become groups, and event space becomes a grid of cells.
-- `greedy_assignment`: `greedy` assigns subscribers one after another, each to the leaf whose
-  filters it widens least.
+- `greedy_assignment`: `greedy` assigns subscribers one after another, each to the leaf at which
+  filters widen least.
 - `baselines`: `assign_nearest` and `balance_loads`, plans for comparison.
-- `capacity`: plans for all subscribers from the filters of a sample, within leaf capacities.
+- `capacity`: assigns all subscribers with filters that were made for a sample, within the
+  capacities of leaves.
 - `local_search`: `search`, large neighbourhood search; the planner to use.
 - `incremental_replan`: `replan` adapts a plan to changed subscribers, with few moves.
 - `lp`: `slp`, the linear-programming method of the paper; for comparison.
 - `bounds`: `lower_bound`, a bandwidth that no plan can go below.
 - `workload`: generated problems for tests, benchmarks and examples.
-- `kernels`: the compiled loops of all these parts.
+- `kernels`: the compiled loops of all these modules.
 """
 
 from covey.plan.baselines import assign_nearest, balance_loads

@@ -35,9 +35,9 @@ def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
 
     Args:
         problem: what to plan for.
-        with_capacity: respect capacities at `max_load`: serve a subscriber by the nearest leaf that
-            is not full. If all leaves are full, the remaining subscribers are served by the nearest
-            leaf.
+        with_capacity: respect the capacities at `max_load`. A subscriber is then served by the
+            nearest leaf that is not full. If all leaves are full, the remaining subscribers are
+            served by the nearest leaf.
     """
     leaves, positions = problem.tree.leaves, problem.subscribers.positions
     capacities = (
@@ -68,8 +68,9 @@ def assign_nearest(problem: Problem, *, with_capacity: bool = True) -> Plan:
 
 @check_arguments
 def balance_loads(problem: Problem) -> Plan:
-    """Return a plan with the smallest load factor that the limit on delay allows, to a thousandth.
+    """Return a plan whose leaves have loads as even as the limit on delay allows.
 
+    The load factor of the plan is minimized; it is at most a thousandth larger than necessary.
     The assignment ignores the boxes of subscribers; filters are fitted afterwards.
 
     Raises:
@@ -102,10 +103,10 @@ def _find_nearest(
 
 
 def _split_by_group(by_leaf_set: NDArray[np.int64], demand: DemandGroups) -> NDArray[np.int32]:
-    """Return how many subscribers of each group (column) each leaf (row) serves.
+    """Distribute numbers of subscribers per leaf set over the groups that have the leaf set.
 
-    `by_leaf_set[s, l]` is the number of subscribers with leaf set s that leaf l serves. These
-    numbers are distributed over the groups with leaf set s.
+    `by_leaf_set[s, l]` is the number of subscribers with leaf set s that leaf l serves. The result
+    is the number of subscribers of each group (column) that each leaf (row) serves.
     """
     group_counts = np.zeros((by_leaf_set.shape[1], len(demand.group_sizes)), np.int32)
     for number, row in enumerate(by_leaf_set):

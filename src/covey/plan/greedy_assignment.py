@@ -1,7 +1,9 @@
-"""Greedy plans: assign subscribers one after another to the leaf whose filters widen least.
+"""Greedy plans: assign subscribers one by one, each to the leaf at which filters widen least.
 
-Gr* assigns the subscribers with the fewest possible leaves first; Gr assigns all subscribers in the
-order of their arrival. (papers: assignment)
+If a leaf serves a subscriber, the filters of the leaf and of the brokers above it must contain the
+subscriber's box. The subscriber is assigned to the leaf for which these filters gain the least
+bandwidth. Gr* assigns the subscribers with the fewest possible leaves first; Gr assigns all
+subscribers in the order of their arrival. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -28,10 +30,11 @@ def greedy(
 ) -> Plan:
     """Return the greedy plan: Gr*, or Gr with `is_offline=False`.
 
-    The plan respects the limits on delay and rectangles. Loads respect the first of
-    `problem.load_factors` at which all subscribers find capacity. If there is none, leaves exceed
-    `max_load`: a subscriber whose possible leaves are all full is assigned to the one whose filters
-    it widens least. `plan.verify().over_capacity` counts such subscribers.
+    The plan respects the limit on rectangles and, if `with_latency` is True, the limit on delay.
+    Loads respect the first of `problem.load_factors` at which all subscribers find capacity. If
+    there is none, leaves exceed `max_load`: a subscriber whose possible leaves are all full is
+    assigned to the one at which filters widen least. `plan.verify().over_capacity` counts such
+    subscribers.
 
     Args:
         problem: what to plan for.
@@ -39,8 +42,8 @@ def greedy(
             assign all in the order of arrival (Gr).
         with_latency: respect `max_delay` and `allowed_leaves`. If False, every leaf may serve every
             subscriber; the plan is then Gr-l, for comparison only.
-        seed: the seed of the random order of arrival; None for the order of the problem. Gr* uses
-            this order only among subscribers with equally many possible leaves.
+        seed: the seed of the random order of arrival; None for the order of subscribers in the
+            problem. Gr* uses this order only among subscribers with equally many possible leaves.
 
     Cost: about a microsecond for each subscriber and leaf that may serve it.
     """
@@ -96,9 +99,13 @@ def _run_greedy(
     leaves: LeafArrays,
     state: FilterState,
 ) -> tuple[NDArray[np.int32], int]:
-    """Assign subscribers one after another; return their leaves and the number beyond capacity.
+    """Assign subscribers one after another, in the order of the row numbers in `order`.
 
-    The loads of `leaves`, and `state`, are changed in place.
+    `state` and the loads of `leaves` are changed in place.
+
+    Returns:
+        The leaf of each subscriber, as an index into the leaves of the tree, and the number of
+        subscribers that were assigned beyond capacity.
     """
     leaf_of, unassigned_count = assign_greedily(
         demand.box_classes,

@@ -37,13 +37,14 @@ def replan(
     """Return a plan for changed subscribers of the same broker tree, with few moves.
 
     First, filters are fitted to the old subscribers that remain. Then each new subscriber is
-    assigned to the leaf whose filters it widens least, and a search improves the plan. A subscriber
+    assigned to the leaf at which filters widen least, and a search improves the plan. A subscriber
     whose position or box has changed counts as new.
 
-    The limit on loads is the first of `problem.load_factors` that suffices. Factors below
-    `previous_plan.feasible_load_factor` are not tried, because more subscribers would have to move.
-    More old subscribers than `max_moved_share` allows change their leaf only if leaves would
-    otherwise be beyond their capacity; their number is then about as small as possible.
+    The limit on loads is the first of `problem.load_factors` that suffices, or `max_load` if none
+    does. Factors below `previous_plan.feasible_load_factor` are not tried, because more subscribers
+    would have to move. The number of old subscribers that change their leaf exceeds the limit of
+    `max_moved_share` only if leaves would otherwise exceed their capacity; in this case, the number
+    is close to the smallest possible one.
 
     Args:
         previous_plan: the plan to adapt.
@@ -77,8 +78,8 @@ def replan(
     ):
         raise InvalidArgumentError(
             f"previous_rows must have an integer for each of {count} subscribers: its row in the "
-            f"previous plan, below {known}, or -1; got shape {previous_rows.shape} and type "
-            f"{previous_rows.dtype}"
+            f"previous plan, below {known}, or -1; got shape {previous_rows.shape}, type "
+            f"{previous_rows.dtype} and largest value {previous_rows.max(initial=-1)}"
         )
     check_range("steps", steps, 0)
     check_range("seed", seed, 0)
@@ -86,7 +87,8 @@ def replan(
         raise InvalidArgumentError(f"max_moved_share must be from 0 to 1, got {max_moved_share}")
     if not np.array_equal(previous_plan.problem.tree.parents, problem.tree.parents):
         raise InvalidArgumentError(
-            "previous_plan is for another broker tree: only subscribers may change, not brokers"
+            "previous_plan is for another broker tree: its brokers must have the same parents as "
+            "those of the problem"
         )
     leaves = problem.tree.leaves
     is_unchanged = _is_unchanged(
@@ -130,9 +132,9 @@ def replan(
 def _is_unchanged(
     old_subscribers: Subscribers, new_subscribers: Subscribers, previous_rows: Ints
 ) -> NDArray[np.bool_]:
-    """Return whether each new row is in the previous problem, with the same position and box.
+    """Return which of `new_subscribers` are in `old_subscribers`, with the same position and box.
 
-    `previous_rows` has the row in the previous problem of each new row, or -1.
+    `previous_rows` has, for each of `new_subscribers`, its row in `old_subscribers`, or -1.
     """
     same = previous_rows >= 0
     for old_rows, new_rows in (
@@ -147,9 +149,9 @@ def _is_unchanged(
 def _extend_previous_plan(problem: Problem, previous_plan: Plan, previous_leaf_of: Ints) -> Plan:
     """Return a plan that keeps old subscribers at their leaves and assigns new ones greedily.
 
-    `previous_leaf_of` has the leaf of each old subscriber, and -1 for new ones. Filters are fitted
-    to the old subscribers before new ones are assigned. If a leaf is then beyond its capacity at
-    `max_load`, subscribers are moved away from it, new ones before old ones.
+    `previous_leaf_of` contains the leaf of each old subscriber, and -1 for new ones. Filters are
+    fitted to the old subscribers before new ones are assigned. If a leaf is then beyond its
+    capacity at `max_load`, subscribers are moved away from it, new ones before old ones.
     """
     leaves, capacities = problem.tree.leaves, problem.compute_capacities(problem.max_load)
     new, old = np.flatnonzero(previous_leaf_of < 0), np.flatnonzero(previous_leaf_of >= 0)
@@ -172,8 +174,9 @@ def _keep_previous_leaves(
 ) -> NDArray[np.int32]:
     """Return a leaf for each subscriber, such that as many as possible keep their previous leaf.
 
-    `by_group` has the number of subscribers of each group (column) that each leaf (row) serves, and
-    `previous_leaf_of` -1 for new subscribers. Subscribers of one group are interchangeable.
+    `by_group` contains the number of subscribers of each group (column) that each leaf (row) must
+    serve. Subscribers of one group are interchangeable. `previous_leaf_of` contains the previous
+    leaf of each subscriber, or -1 for new subscribers.
     """
     remaining_counts, leaf_of = by_group.copy(), np.full(len(previous_leaf_of), -1, np.int32)
     rows = np.flatnonzero(previous_leaf_of >= 0)

@@ -10,13 +10,13 @@ without locks.
 Modules, in the order in which a batch of changes passes through them:
 
 - `ids`: ids of subscriptions: numbers or text, looked up by a 64-bit key.
-- `changes`: `Changes`, one batch of upserts and removals, and its validation.
+- `changes`: `Changes`, one batch of added, replaced and removed subscriptions, and its validation.
 - `store`: `Store`, the public interface: apply, stage and commit, merge, lease, vacuum.
 - `writer`: `Writer`, which applies changes to live segments and publishes the next manifest.
-- `segments`: subscriptions encoded as a segment; tombstones, live segments, expiry.
+- `segments`: subscriptions encoded as a segment file; tombstones, live segments, expiry.
 - `storage`: content-addressed files on local and remote file systems, and their local cache.
 - `manifest`: the manifest file, leases, vacuum, and copies between stores.
-- `snapshot`: `Snapshot`, an open version that answers match and cover queries.
+- `snapshot`: `Snapshot`, an open version, which is queried with events or regions.
 - `merge`: the merge policy, and merges by background processes.
 - `zones`: segments of zones: placement, SMART replication, rebuild after a rebalance.
 """

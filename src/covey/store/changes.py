@@ -130,15 +130,15 @@ def check_same_space(space: Space, expected: Space, holder: str) -> None:
     """
     if space.columns != expected.columns or not space.settings.agrees_with(expected.settings):
         raise SchemaError(
-            f"the space of the regions differs from the space of the {holder}: parse predicates "
-            f"in `{holder}.space`"
+            f"the space of the regions has other columns or settings than the space of the "
+            f"{holder}: parse predicates in `{holder}.space`"
         )
 
 
 def check_subscription_rows(
     subscription_rows: NDArray[np.int64], region_count: int, id_count: int
 ) -> None:
-    """Raise InvalidArgumentError unless there is one row of an id for each region."""
+    """Raise InvalidArgumentError unless each region has a row number from 0 to below `id_count`."""
     if (
         subscription_rows.shape != (region_count,)
         or not ((subscription_rows >= 0) & (subscription_rows < id_count)).all()

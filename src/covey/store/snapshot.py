@@ -1,4 +1,4 @@
-"""Snapshots: open versions that answer match and cover queries.
+"""Snapshots: open versions, which are queried with events or regions.
 
 In a snapshot, subscriptions have row numbers, which are valid for this version only;
 `Snapshot.take_ids` returns the ids of rows. A snapshot needs no lease: its files are open, and stay
@@ -38,8 +38,8 @@ class SubscriptionMatches(MatchResult):
     """Pairs of an event row and the row of a subscription that matches it, each pair once.
 
     `candidates` is the number of pairs of an event and a region that the indexes proposed; regions
-    of dead subscriptions are counted as well. `forwarded_pairs` has pairs of an event row and the
-    number of a zone to which the event is forwarded, each pair once.
+    of dead subscriptions are counted as well. `forwarded_pairs` contains pairs of an event row and
+    the number of a zone to which the event is forwarded, each pair once.
     """
 
     forwarded_pairs: Pairs
@@ -70,7 +70,7 @@ class Snapshot:
     """Open version of a store. Any number of threads can query it at the same time.
 
     Cost of a query: one query of the index of each segment, some nanoseconds per pair, and a sort
-    of the pairs if any subscription has several regions.
+    of the pairs unless every subscription has exactly one region.
     """
 
     manifest: Manifest
@@ -96,12 +96,12 @@ class Snapshot:
 
     @check_arguments
     def match(self, events: Events, *, max_pairs: int | None = None) -> SubscriptionMatches:
-        """Return the live subscriptions that match each event.
+        """Return pairs of an event and a live subscription that matches it.
 
         Args:
             events: a batch of events in the space of the snapshot.
             max_pairs: approximate limit of the number of pairs that one segment has with a portion
-                of the events; None for no limit. A batch of one event has no limit.
+                of the events; None for no limit. The limit does not apply to a batch of one event.
 
         Raises:
             ResultTooLargeError: if a segment has more pairs than about `max_pairs`. Memory for
@@ -119,7 +119,7 @@ class Snapshot:
             """Match a segment with all events, or a gated one with the events that pass its gate.
 
             An event passes the gate if a region of the gate contains it. If the gate comes later
-            among the segments, the gated segment is matched with all events.
+            among the segments, or is not among them, the gated segment is matched with all events.
             """
             nonlocal candidates
             index = segment.subscriptions.index
@@ -313,9 +313,10 @@ class Snapshot:
         return np.cumsum([0, *(len(segment.subscriptions) for segment in self.live_segments)])
 
     def _query_segments(self, query_segment: Callable[[LiveSegment], Pairs]) -> Pairs:
-        """Query each segment, and return pairs of a query row and a live subscription, each once.
+        """Query each segment, and return pairs of a query row and the row of a live subscription.
 
-        `query_segment` returns pairs of a query row and a region row of the segment.
+        Each pair occurs once. `query_segment` returns pairs of a query row and a region row of the
+        segment.
         """
         segments_with_first_rows = zip(self.live_segments, self._first_rows.tolist(), strict=False)
         pairs = concat_live_pairs(
@@ -357,7 +358,7 @@ def _concat_forwarded_pairs(forwarded_pairs: Sequence[Pairs]) -> Pairs:
 
 
 def _count_distinct_pairs(pairs: Pairs) -> tuple[Pairs, Rows]:
-    """Return each distinct pair once, and how often it occurs; the pairs must be sorted."""
+    """Return the distinct pairs, and how often each occurs; the input pairs must be sorted."""
     changes = (np.diff(pairs.query_rows) != 0) | (np.diff(pairs.stored_rows) != 0)
     starts = np.flatnonzero(np.r_[True, changes][: len(pairs)])
     counts = np.diff(np.r_[starts, len(pairs)])

@@ -52,11 +52,11 @@ __all__ = ["StagedSegment", "Store"]
 class StagedSegment:
     """Staged segment: a segment that was written and that no manifest names yet.
 
-    `Store.commit_staged`, `commit_zones`, `commit_gated` and `overwrite` make versions from staged
-    segments. `file` is the SHA-256 of the file, `subscriptions` and `regions` are numbers of rows.
-    `zone` is the zone of the segment, or None; `replicas` is the number of its subscriptions whose
-    home zone is another zone. If `is_home` is true, events of other zones are forwarded to the
-    segment.
+    `commit_staged`, `commit_zones`, `commit_rezoned`, `commit_gated` and `overwrite` of `Store`
+    make versions from staged segments. `file` is the SHA-256 of the segment file; `subscriptions`
+    and `regions` are the numbers of subscriptions and regions in it. `zone` is the zone of the
+    segment, or None; `replicas` is the number of its subscriptions whose home zone is another zone.
+    If `is_home` is true, events of other zones are forwarded to the segment.
     """
 
     file: str
@@ -79,10 +79,10 @@ class StagedSegment:
 class Store:
     """Versioned store of subscriptions on a local path or any file system that pyarrow can open.
 
-    The first change takes the writer's lock; `close` or the end of the process releases it. The
-    lock works on local file systems only. On other file systems, do not run two writers at the same
-    time: a second writer is noticed only when both publish the same version. Any number of threads
-    may use a store at the same time.
+    The first change, merge or vacuum takes the writer's lock; `close` or the end of the process
+    releases it. The lock works on local file systems only. On other file systems, do not run two
+    writers at the same time: a second writer is noticed only when both publish the same version.
+    Any number of threads may use a store at the same time.
 
     If a set of subscriptions is built once and not stored, use `covey.index.SegmentIndex` instead.
 
@@ -159,7 +159,7 @@ class Store:
         cache: Cache | None = None,
         merge_policy: TieredMergePolicy | None = None,
     ) -> Store:
-        """Open an existing store; only its first change takes the writer's lock.
+        """Open an existing store, without taking the writer's lock.
 
         The arguments are those of `create`.
 
@@ -181,8 +181,8 @@ class Store:
         Raises:
             StoreError: if the version does not exist, or one of its files is damaged.
 
-        Cost: at most a listing of the versions, and a checksum of every file that no other snapshot
-        of this store has open.
+        Cost: at most a listing of the versions, and a checksum of the file of tombstones and of
+        every segment file that no other snapshot of this store has open.
         """
         newest = self._writer.newest_snapshot if version is None else None
         if newest is not None:
@@ -241,8 +241,8 @@ class Store:
             The manifest of the version, or of the newest version if none was made.
 
         Raises:
-            InvalidArgumentError: if an id occurs twice, or the arrays do not fit each other.
-            SchemaError: if the regions have another space than the store.
+            InvalidArgumentError: if an id occurs twice, or the arrays do not fit together.
+            SchemaError: if the columns or settings of the regions' space differ from the store's.
             StoreError: if another writer has the store open, or a file cannot be read.
 
         Cost: a binary search per change and segment; an index of the regions of the batch and of at
@@ -474,13 +474,14 @@ class Store:
         """Commit a version of two staged segments: a gate, and a segment that it gates.
 
         The gated segment is matched only with events that a region of the gate contains. So every
-        event that matches the gated segment must be in a region of the gate. Together the segments
-        must have all subscriptions of `base_version`. Later changes and merges work as in any other
-        version. If a version has the label already, its manifest is returned and no version is
-        made.
+        event that matches a subscription of the gated segment must be in a region of the gate.
+        Together the segments must contain each subscription of `base_version` once. Later changes
+        and merges work as in any other version. If a version has the label already, its manifest is
+        returned and no version is made.
 
         Raises:
-            StoreError: if the segments do not have as many subscriptions as `base_version`.
+            StoreError: if the number of subscriptions in the segments differs from that of
+                `base_version`.
         """
         if (labelled := self._find_labelled(label)) is not None:
             return labelled
@@ -567,7 +568,7 @@ class Store:
             grace_seconds: a file that no version names is not deleted before it has this age,
                 because it may be a staged segment or the result of a merge that is not committed
                 yet. Use 0 only if nothing else uses the store meanwhile.
-            keep_versions: more versions that are not deleted; unknown numbers are ignored.
+            keep_versions: other versions that are not deleted; unknown numbers are ignored.
 
         Returns:
             The numbers of versions, files and bytes that were deleted.
@@ -606,7 +607,7 @@ class Store:
         return StagedSegment(packed.sha256, packed.size_bytes, len(batch.ids), len(batch.regions))
 
     def _find_labelled(self, label: str | None) -> Manifest | None:
-        """Return the newest version with a label; None if there is none, or `label` is None."""
+        """Return the newest manifest with a label; None if there is none, or `label` is None."""
         return None if label is None else find_labelled_manifest(self._backend, label)
 
     def _open_all_staged(self, staged: Sequence[StagedSegment]) -> list[LiveSegment]:

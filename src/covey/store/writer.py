@@ -46,7 +46,7 @@ _MIN_MAPPED_BYTES = 1 << 24  # smaller new segments are not mapped, as they are 
 class Writer:
     """Writer of versions, for any number of threads.
 
-    The writer takes the writer's lock when it makes its first version, and holds it until `close`.
+    The first change, merge or vacuum takes the writer's lock, which is held until `close`.
     """
 
     def __init__(
@@ -131,8 +131,9 @@ class Writer:
             base_manifest = read_manifest(self._backend, base_version)
             if base_manifest.subscriptions != sum(segment.live_count for segment in segments):
                 raise StoreError(
-                    f"the staged segments do not have all {base_manifest.subscriptions} "
-                    f"subscriptions of version {base_version}: stage all of them"
+                    f"the staged segments have {sum(segment.live_count for segment in segments)} "
+                    f"subscriptions, but version {base_version} has "
+                    f"{base_manifest.subscriptions}: stage each subscription of the version once"
                 )
             return self._commit(segments, None, label, base_manifest)
 
@@ -344,12 +345,13 @@ def apply_changes_to_segments(
     removed_ids: Ids,
     merge_policy: TieredMergePolicy,
 ) -> tuple[list[LiveSegment], SubscriptionBatch | None]:
-    """Return the remaining segments with new tombstones, and the content of a new segment.
+    """Return the remaining segments with new tombstones, and the subscriptions of a new segment.
 
-    The content is None if nothing is added. The last segment is rewritten together with the added
-    subscriptions if it is small (see `TieredMergePolicy.should_rewrite_last`) and belongs to no
-    zone, so that not every batch adds a segment. Segments without live rows are left out unless
-    they must not be merged. Segments that do not change are the same objects as before.
+    If nothing is added, there is no new segment, and the second result is None. The last segment is
+    rewritten together with the added subscriptions if it is small (see
+    `TieredMergePolicy.should_rewrite_last`) and belongs to no zone, so that not every batch adds a
+    segment. Segments without live rows are left out unless they must not be merged. Segments that
+    do not change are the same objects as before.
 
     Cost: a binary search per id and segment, and a copy of the tombstones of each changed segment.
     """

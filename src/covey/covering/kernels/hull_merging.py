@@ -59,8 +59,9 @@ def compute_added_volume(bounds: Floats, volumes: Floats, i: int, j: int) -> flo
 def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
     """Return bits that say which events are on the inner side of each end of each box.
 
-    The bits are indexed by box, word of 64 events, and side. Side 2k has the events that are not
-    below the lower end on axis k; side 2k + 1 has the events that are not above the upper end.
+    The bits are indexed by box, word of 64 events, and side. Side 2k contains the events that are
+    not below the lower end on axis k; side 2k + 1 contains the events that are not above the upper
+    end.
     """
     count, axes = lower.shape
     words = (len(events) + 63) // 64
@@ -80,7 +81,7 @@ def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
 def count_admitted(bits: Bits, i: int, j: int, known: Bits, mark_known: bool) -> int:
     """Return the number of events in the hull of boxes i and j that no earlier merge admits.
 
-    `known` has the bits of events that an earlier merge admits. If `mark_known` is true, the
+    `known` contains the bits of events that an earlier merge admits. If `mark_known` is true, the
     counted events are added to it.
     """
     count = 0
@@ -100,7 +101,10 @@ def count_admitted(bits: Bits, i: int, j: int, known: Bits, mark_known: bool) ->
 
 @kernel
 def _merge_cost(boxes: Any, i: int, j: int, known: Bits, density: float) -> float:
-    """Return the cost of merging boxes i and j; see `merge_pairwise`."""
+    """Return the cost of merging boxes i and j; `merge_pairwise` says what it is.
+
+    `boxes` is the tuple of arrays that `merge_pairwise` builds.
+    """
     lower, upper, ends, volumes, bits = boxes
     if is_perfect_merge(lower, upper, i, j):
         return 0.0
@@ -112,9 +116,10 @@ def _merge_cost(boxes: Any, i: int, j: int, known: Bits, density: float) -> floa
 def _update_partners(
     boxes: Any, i: int, others: Any, residual_ids: Codes, known: Bits, density: float, best: Any
 ) -> None:
-    """Compare box i with `others`, and update the cheapest partners of all these boxes.
+    """Compare box i with boxes `others`, and update the cheapest partners of all these boxes.
 
-    Nearly all pairs are too far apart to be partners. This is decided here without a call of
+    `boxes` and `best` are the tuples of arrays that `merge_pairwise` builds; `best` is changed in
+    place. Nearly all pairs are too far apart to be partners. This is decided here without a call of
     `_merge_cost`, because a call would take longer.
     """
     ends, volumes = boxes[2], boxes[3]
@@ -138,7 +143,10 @@ def _update_partners(
 
 @kernel
 def _grow_to_hull(boxes: Any, i: int, j: int) -> None:
-    """Replace box i by the hull of boxes i and j."""
+    """Replace box i by the hull of boxes i and j, in place.
+
+    `boxes` is the tuple of arrays that `merge_pairwise` builds.
+    """
     lower, upper, ends, volumes, bits = boxes
     volumes[i] = 1.0
     for k in range(lower.shape[1]):

@@ -1,4 +1,4 @@
-"""Subtraction of boxes: which box contains most of a piece, and what remains of the piece."""
+"""Subtraction of boxes: which box contains most of a piece, and the remainder of the piece."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ def choose_largest_takers(
     ranks: Codes,
     residual_ids: Codes,
 ) -> Rows:
-    """Return for each piece the box that takes most of it, or -1 if no box may take any of it.
+    """Return for each piece the row of the box that contains the largest share of it.
 
-    A box takes the share of the piece's codes that it contains. Of equal shares, the box with the
-    smallest rank is chosen. A box may take a piece only if its rank is smaller than that of the
-    piece's own box, and if it has no residual constraints or the same ones as this box.
+    The result is -1 if no box may absorb the piece. A box may absorb a piece only if its rank is
+    smaller than that of the piece's own box, and if it has no residual constraints or the same ones
+    as this box. Of boxes with equal shares, the one with the smallest rank is chosen.
 
     Args:
-        piece_rows: the pieces of pairs of a piece and a box that contains a point of the piece.
+        piece_rows: the pieces of the candidates, which are pairs of a piece and a box that contains
+            a point of the piece.
         stored_rows: the boxes of these pairs.
-        query_rows: for each piece its own box, of which the piece is a remainder.
+        query_rows: for each piece the row of its own box, of which the piece is a remainder.
         piece_lower: lower codes of the pieces.
         piece_upper: upper codes of the pieces.
         box_lower: lower codes of the boxes.
         box_upper: upper codes of the boxes.
-        ranks: the position of each box in the order.
+        ranks: the position of each box in the order by volume, largest first.
         residual_ids: the residual id of each box.
     """
     axes = piece_lower.shape[1]

@@ -16,16 +16,17 @@ __all__ = ["lower_bound"]
 
 @check_arguments
 def lower_bound(problem: Problem, upper_bound: float | None = None) -> float:
-    """Return a bandwidth that no valid plan of a problem can go below, at `max_load`.
+    """Return a bandwidth that no valid plan can go below, even with loads up to `max_load`.
 
-    It is the larger of two bounds. The cell bound considers points of event space and ignores the
-    limit on rectangles. If the sizes of boxes vary widely, good plans have four to seven times its
-    bandwidth. The price bound exists only without an event sample, for two-dimensional boxes of at
-    most 60 box classes and at most three rectangles. Good plans have up to a third more than its
-    bandwidth if filters are small, and three to eight times its bandwidth if filters are large.
+    The larger of two bounds is returned. The cell bound considers points of event space and ignores
+    the limit on rectangles. If the sizes of boxes vary widely, the bandwidth of good plans is four
+    to seven times this bound. The price bound is computed only if there is no event sample, boxes
+    have two dimensions and belong to at most 60 box classes, and `max_rectangles` is at most 3. The
+    bandwidth of good plans exceeds this bound by up to a third if filters are small, and is three
+    to eight times this bound if filters are large.
 
     Args:
-        problem: what plans are made for.
+        problem: the problem of the plans.
         upper_bound: the bandwidth of a valid plan, the smaller the better; by default that of a
             greedy plan. The result holds only if a valid plan with at most this bandwidth exists,
             because larger filters are not considered.
@@ -53,6 +54,10 @@ def lower_bound(problem: Problem, upper_bound: float | None = None) -> float:
 
 
 def _largest_bandwidth(problem: Problem, demand: DemandGroups) -> float:
-    """Return the bandwidth of a plan in which all boxes lie in the filter of every broker."""
+    """Return the bandwidth of a plan in which every broker receives everything.
+
+    The filter of each broker is then the bounding box of all boxes. With an event sample, every
+    broker receives all events.
+    """
     axes = demand.grid.axes if problem.event_sample is None else ()
     return len(problem.tree) * float(np.prod([axis[-1] - axis[0] for axis in axes]))

@@ -30,12 +30,13 @@ _CHUNK_SETS = 512  # leaf sets that are compared with all others at the same tim
 
 
 def compute_cell_bound(problem: Problem, demand: DemandGroups) -> float:
-    """Return a lower bound of the bandwidth: the sum of what the cells need.
+    """Return a lower bound of the bandwidth, summed over the cells of event space.
 
-    A cell needs its own bandwidth times the number of brokers that must receive it.
+    Each cell adds its volume, or its share of the event sample, times a lower bound of the number
+    of brokers that must receive it.
 
-    Cost: at most 10,000 linear programs, one for all cells that the same box classes contain, with
-    a row for each leaf set and a column for each broker.
+    Cost: at most 10,000 linear programs. Cells that are in the same box classes share one; it has a
+    row for each leaf set and a column for each broker.
     """
     lower, upper = demand.grid.to_coordinates(demand.box_classes)
     d = lower.shape[1]
@@ -109,7 +110,7 @@ def _count_needed_brokers(
     """Return a lower bound of the number of brokers that must receive a cell.
 
     Args:
-        problem: the tree.
+        problem: the problem; only its tree is used.
         demand: the groups.
         is_wanted_class: the box classes that contain the cell.
         subset_matrix: the subsets of each leaf set, as `_find_subsets` returns them.
@@ -136,13 +137,13 @@ def _count_needed_brokers(
 
 
 def _solve_broker_cover(problem: Problem, rows: Floats, row_lower: Floats) -> float:
-    """Return a lower bound of the number of brokers that all leaf sets together need.
+    """Return a lower bound of the number of brokers that are needed to satisfy all leaf sets.
 
     The linear program may choose fractions of brokers. The fraction of a broker is at least the
     fraction of each of its children.
 
     Args:
-        problem: the tree.
+        problem: the problem; only its tree is used.
         rows: one row for each leaf set, with 1.0 for each of its leaves.
         row_lower: how many leaves each set needs.
     """

@@ -7,10 +7,10 @@ of such bounding rectangles.
 
 If rectangles jointly cover a box that none of them contains, at least two of them intersect it. (At
 most three rectangles cover the four corners of the box, so that one of them contains a side of it.)
-Each of the two contains the box if it is widened on every side by the width of the widest box.
-Filters in which two rectangles contain a common box are therefore considered a second time, with
-every side of every rectangle moved inward by this width. The smaller volumes can only make the
-bound larger.
+Each of these two rectangles contains the box after it is widened on every side by the width of the
+widest box. Filters in which two rectangles contain a common box are therefore considered a second
+time, with every side of every rectangle moved inward by this width. The smaller volumes can only
+make the bound larger.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class FilterValueBound:
             lower: lower ends of at most 63 boxes.
             upper: upper ends of the boxes.
             max_size: the largest volume of a filter.
-            max_candidates: how many rectangles to keep at most; the smallest are kept.
+            max_candidates: the largest number of rectangles to keep; the smallest are kept.
         """
         full_size, shrunk = (
             EnclosingRectangles.from_boxes(lower, upper, max_size, shrink_widths)
@@ -72,8 +72,8 @@ class FilterValueBound:
     def find_best(self, values: Floats, max_rectangles: int) -> tuple[float, int]:
         """Return an upper bound of what a filter can earn, and the boxes for which it is reached.
 
-        The boxes are a mask, in which bit i stands for box i. The mask is -1 for all boxes. If no
-        filter earns more than 0, the result is 0.0 and an empty mask.
+        The boxes are returned as a mask: bit i is set if box i is among them, and -1 means all
+        boxes. If no filter earns more than 0, the result is (0.0, 0).
 
         Args:
             values: the value of each box.

@@ -36,8 +36,8 @@ def compute_price_bound(problem: Problem, demand: DemandGroups, upper_bound: flo
     """Return a bandwidth that no valid plan can go below; 0 if the method does not apply.
 
     The method applies if there is no event sample, boxes have two dimensions and exact cells, and
-    there are at most 60 box classes and at most 3 rectangles. `upper_bound` is the bandwidth of a
-    valid plan: larger filters are not considered.
+    there are at most 60 box classes, and `max_rectangles` is at most 3. `upper_bound` is the
+    bandwidth of a valid plan: larger filters are not considered.
     """
     is_planar, has_few = (
         problem.subscribers.lower.shape[1] == 2,
@@ -112,7 +112,7 @@ class _CuttingPlanes:
     def _add_violated_planes(self, run: Any, multipliers: Floats) -> float:
         """Add a plane for the best filter of each leaf; return the sum of what the leaves earn.
 
-        `multipliers` has the prices of groups, then the rents of leaves at full load.
+        `multipliers` contains the prices of groups, then the rents of leaves at full load.
         """
         groups, leaves = self.may_serve.shape
         prices, rents = multipliers[:groups], multipliers[groups:] / self.capacities

@@ -1,10 +1,10 @@
 """Assignment of all subscribers to leaves, within the capacity of each leaf.
 
 Filters that were made for a sample cover most other subscribers as they are. This package does the
-remaining work for any number of subscribers. If no filter covers a subscriber, one filter is
-widened. A maximum flow between leaf sets and leaves then decides how many subscribers of each leaf
-set go to which leaf. The size of the flow depends on the number of different leaf sets, not on the
-number of subscribers.
+remaining work for any number of subscribers. If no filter covers a subscriber, the filters from one
+leaf up are widened. A maximum flow between leaf sets and leaves then decides how many subscribers
+of each leaf set each leaf serves. The size of the flow network depends on the number of different
+leaf sets, not on the number of subscribers.
 
 Modules, in the order in which data passes through them:
 

@@ -1,7 +1,7 @@
 """Assignment of all subscribers with filters that were made for a sample.
 
 Such filters cover nearly all subscribers; they are widened to cover the remaining ones. A maximum
-flow then decides how many subscribers of each leaf set go to which leaf.
+flow then decides how many subscribers of each leaf set each leaf serves.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def find_uncovered(covering_bits: Bits) -> NDArray[np.int64]:
 def assign_within_capacity(problem: Problem, covering_bits: Bits) -> NDArray[np.int32]:
     """Return for each subscriber a leaf that can serve it, within the capacities of leaves.
 
-    `covering_bits` has the leaves that can serve each subscriber. The returned leaf is an index
-    into the leaves of the tree. It is -1 if no leaf can serve the subscriber, or if the capacities
-    at `max_load` do not suffice for it.
+    `covering_bits` contains the leaves that can serve each subscriber. The returned leaf is an
+    index into the leaves of the tree. It is -1 if no leaf can serve the subscriber, or if the
+    capacities at `max_load` do not suffice for it.
 
     Raises:
         CoveyError: if scipy is not installed.
@@ -88,8 +88,8 @@ def assign_all(problem: Problem, filters: BrokerFilters) -> Plan:
     The plan respects the smallest of `problem.load_factors` at which all subscribers find capacity;
     if there is none, some leaves exceed `max_load`.
 
-    Cost: a distance for each subscriber and leaf, 16 bytes for each subscriber and 64 leaves, and a
-    flow whose size does not depend on the number of subscribers.
+    Cost: a distance for each subscriber and leaf; for each subscriber, 16 bytes per 64 leaves; and
+    a maximum flow whose size does not depend on the number of subscribers.
     """
     leaves = problem.tree.leaves
     allowed_bits = find_leaves_within_delay(problem)
@@ -122,7 +122,7 @@ def _assign_all_at_load(
         problem: the problem, with the load factor to try as its `max_load`.
         allowed_bits: the leaves that may serve each subscriber.
         covering_bits: the allowed leaves whose filter covers the subscriber's box.
-        filters: the filters to start from.
+        filters: the filters to start from; they are widened where necessary.
     """
     leaves, leaf_of = problem.tree.leaves, assign_within_capacity(problem, covering_bits)
     if (leaf_of < 0).any():
@@ -156,9 +156,9 @@ def enforce_capacity(plan: Plan) -> Plan:
 def relieve_overload(plan: Plan, moves_first: NDArray[np.bool_]) -> Plan:
     """Return the plan with subscribers of overloaded leaves moved to other leaves.
 
-    From each leaf, as many subscribers move as it has beyond its capacity at `max_load`.
-    Subscribers for which `moves_first` is True move before the other ones. Apart from this, a
-    subscriber that more leaves can serve moves first.
+    Each leaf gives away the subscribers beyond its capacity at `max_load`. Subscribers for which
+    `moves_first` is True are given away before the others, and among equals those that more leaves
+    can serve. To free capacity for them, other subscribers may be moved, too.
     """
     problem, leaves = plan.problem, plan.problem.tree.leaves
     capacities = problem.compute_capacities(problem.max_load)
@@ -192,7 +192,7 @@ def make_room_for_unassigned(
 
     Assigned subscribers move to another leaf if that frees capacity for unassigned ones. A
     subscriber for which no capacity can be freed is assigned, beyond capacity, to the allowed leaf
-    whose filters it widens least.
+    at which filters widen least.
 
     Args:
         problem: the subscribers and the tree.
@@ -219,7 +219,7 @@ def make_room_for_unassigned(
 def _widen_filters(
     problem: Problem, covering_bits: Bits, leaf_of: NDArray[np.int32], filters: BrokerFilters
 ) -> BrokerFilters:
-    """Return filters that are widened until each assigned subscriber's leaf covers its box."""
+    """Return filters, widened such that the leaf of each assigned subscriber covers its box."""
     leaf_bits = np.zeros_like(covering_bits)
     rows = np.flatnonzero(leaf_of >= 0)
     leaf_bits[rows, leaf_of[rows] >> 6] = np.uint64(1) << (leaf_of[rows] & 63).astype(np.uint64)

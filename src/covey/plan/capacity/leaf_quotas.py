@@ -1,7 +1,7 @@
 """Quotas of leaves: how many subscribers of each leaf set each leaf serves.
 
-The leaf set of a subscriber has the leaves that may serve it and whose filter covers its box. Only
-the number of subscribers with each set is needed, and only a limited number of sets is
+The leaf set of a subscriber contains the leaves that may serve it and whose filter covers its box.
+Only the number of subscribers with each set is needed, and only a limited number of sets is
 distinguished: a subscriber with any other set counts for the largest distinguished set that is a
 subset of its own. The sizes of these counts and of the flow therefore do not grow with the number
 of subscribers. (papers: assignment)

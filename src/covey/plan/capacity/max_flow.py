@@ -55,10 +55,11 @@ def solve_max_flow(leaf_sets: Bools, leaf_set_counts: Ints, capacities: Ints) ->
 def find_min_load_factor(
     leaf_sets: Bools, leaf_set_counts: Ints, fair_shares: NDArray[np.float64]
 ) -> tuple[float, Ints]:
-    """Return the smallest load factor at which all can be served, and how many each leaf serves.
+    """Return the smallest load factor at which all subscribers can be served, and the flow.
 
-    The factor is at least 1, and at most a thousandth too large. The numbers are in the form of
-    `solve_max_flow`: leaf sets are rows, leaves are columns. Every leaf set must have a leaf.
+    The factor is at least 1, and at most a thousandth too large. The flow is the array that
+    `solve_max_flow` returns: how many subscribers of each leaf set (row) each leaf (column) serves.
+    Every leaf set must contain a leaf.
     """
     total = int(leaf_set_counts.sum())
 

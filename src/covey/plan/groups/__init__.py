@@ -2,9 +2,9 @@
 
 Two subscribers are in one group if they want the same box and may be served by the same leaves. The
 cost of planning then grows with the number of groups, not with the number of subscribers. The ends
-of all boxes divide each axis of event space into cells, so that boxes become small integers and
-containment is exact. If there are too many ends, boxes are rounded outward, or inward for lower
-bounds.
+of all boxes divide each axis of event space into cells, so that boxes become rows of small integers
+and containment is exact. If an axis has too many ends, boxes are rounded outward, or inward for
+lower bounds.
 
 Modules, in the order in which data passes through them:
 

@@ -36,7 +36,7 @@ def count_by_leaf(
         leaf_of: the leaf of each subscriber, as an index into the leaves of the tree.
         leaf_count: the number of leaves.
         demand: the groups.
-        weights: how many subscribers each row stands for; by default one.
+        weights: the number of subscribers that each row represents; by default 1.
 
     Returns:
         One row for each leaf and one column for each group.
@@ -76,9 +76,9 @@ def to_tree_arrays(problem: Problem, demand: DemandGroups) -> TreeArrays:
 
 
 def _rank_related_leaves(demand: DemandGroups) -> NDArray[np.int64]:
-    """Return for each leaf (row) the other leaves, the most related ones first.
+    """Return for each leaf (row) the other leaves, the most closely related ones first.
 
-    Two leaves are the more related, the more subscribers both may serve.
+    Leaves are sorted by the number of subscribers that both the leaf of the row and they may serve.
     """
     sets = demand.leaf_sets.astype(np.float64)
     common = (sets * demand.subscribers_by_leaf_set[:, None]).T @ sets
@@ -128,7 +128,8 @@ def fit_filter_state(
 ) -> FilterState:
     """Return filters for the leaves, fitted to their subscribers, and for the brokers above them.
 
-    `group_counts` has the number of subscribers of each group (column) that each leaf (row) serves.
+    `group_counts` contains the number of subscribers of each group (column) that each leaf (row)
+    serves.
     """
     state = make_empty_state(problem)
     state.bandwidths[:] = np.inf

@@ -76,9 +76,9 @@ class DemandGroups:
             problem: the subscribers, the tree and the limits.
             with_latency: respect `max_delay` and `allowed_leaves`; if False, every leaf may serve
                 every subscriber.
-            weights: how many subscribers each row stands for; by default one.
-            filters: filters whose ends become boundaries of cells, in addition to those of boxes.
-                Cells then represent the filters exactly, unless an axis has too many ends.
+            weights: the number of subscribers that each row represents; by default 1.
+            filters: filters whose ends become boundaries of cells, in addition to the ends of
+                boxes. Cells then represent the filters exactly, unless an axis has too many ends.
             round_inward: if an axis has too many ends for exact cells, make boxes smaller instead
                 of larger.
         """

@@ -1,9 +1,9 @@
 """Grid of event space: boxes as ranges of cells, and the bandwidth measure of a box of cells.
 
-The ends of all boxes are the boundaries of cells on each axis. Filters are unions of boxes that
-enclose such boxes, so that the ends of filters are boundaries as well, and containment is exact.
-If an axis has more than `max_boundaries` ends, only some of them become boundaries, and boxes are
-widened to these; for lower bounds they are narrowed.
+The ends of all boxes are the boundaries of cells on each axis. Rectangles of filters are bounding
+boxes of such boxes, so that the ends of filters are boundaries as well, and containment is exact.
+If an axis has more than `max_boundaries` ends, only some of them become boundaries. Boxes are then
+widened to these boundaries; for lower bounds they are narrowed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class EventGrid:
         """Return the grid with the ends of boxes as boundaries, at most `max_boundaries` per axis.
 
         If an axis has more distinct ends, boundaries are picked from them in about equal steps,
-        including the first and the last.
+        including the first and the last. An axis with a single end gets the next larger number as
+        its second boundary.
         """
         axes, is_exact = [], True
         for k in range(lower.shape[1]):
@@ -75,7 +76,7 @@ class EventGrid:
     def to_inner_cell_boxes(self, lower: Floats, upper: Floats) -> Boxes:
         """Return for each box the largest box of cells within it.
 
-        On an axis on which no cell fits, its length is zero.
+        On an axis on which no cell fits, the returned box has length zero.
         """
         first = [np.searchsorted(axis, lower[:, k]) for k, axis in enumerate(self.axes)]
         last = [

@@ -1,4 +1,4 @@
-"""Filters in cells while planners change them, and their conversion to filters and plans."""
+"""Filters in cells, which planners change in place, and conversions from and to `BrokerFilters`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def copy_state(state: FilterState) -> FilterState:
 
 
 def to_filters(state: FilterState, demand: DemandGroups) -> BrokerFilters:
-    """Return the filters in coordinates of event space."""
+    """Convert filters from cells of `demand.grid` to coordinates of event space."""
     lower, upper = demand.grid.to_coordinates(state.filters)
     return BrokerFilters(lower, upper, state.box_counts.copy())
 
@@ -39,7 +39,7 @@ def to_plan(
 ) -> Plan:
     """Return the plan with this assignment and these filters.
 
-    `leaf_of` has the leaf of each subscriber, as an index into the leaves of the tree.
+    `leaf_of` contains the leaf of each subscriber, as an index into the leaves of the tree.
     """
     broker_of = problem.tree.leaves[leaf_of].astype(np.int32)
     return Plan(problem, broker_of, to_filters(state, demand))
@@ -59,7 +59,7 @@ def to_filter_state(
     if largest_count > max_rectangles:
         raise InvalidArgumentError(
             f"a filter has {largest_count} rectangles, but max_rectangles is {max_rectangles}: "
-            "start from a plan with fewer rectangles"
+            "start from a plan with fewer rectangles, or raise max_rectangles"
         )
     d, brokers = len(demand.grid.axes), len(broker_filters)
     filters = np.zeros((brokers, max_rectangles, 2 * d), np.int32)

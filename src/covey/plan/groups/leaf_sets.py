@@ -1,4 +1,4 @@
-"""Sets of leaves: those that may serve a subscriber, and those whose filter also covers its box.
+"""Sets of leaves: leaves that may serve a subscriber, and those whose filter also covers its box.
 
 A set is a row of bits in the layout of `covey.plan.kernels.leaf_bits`.
 """
@@ -36,8 +36,8 @@ Floats = NDArray[np.float64]
 def find_leaves_within_delay(problem: Problem) -> Bits:
     """Return the set of leaves that may serve each subscriber, independent of filters and loads.
 
-    If the problem has `allowed_leaves`, its rows are the sets. Otherwise, a set has the leaves
-    within `max_delay`.
+    If the problem has `allowed_leaves`, the rows of this array are the sets. Otherwise, a set
+    contains the leaves within `max_delay`.
 
     Cost: a distance for each subscriber and leaf.
     """
@@ -93,7 +93,7 @@ def find_covering_leaves(
 
 
 def pack_leaf_sets(leaf_sets: Bools) -> Bits:
-    """Return sets of leaves as rows of bits; `leaf_sets` has a column for each leaf.
+    """Return sets of leaves as rows of bits; `leaf_sets` has a row per set and a column per leaf.
 
     >>> pack_leaf_sets(np.array([[True, False, True]])).tolist()
     [[5]]
@@ -105,7 +105,7 @@ def pack_leaf_sets(leaf_sets: Bools) -> Bits:
 
 
 def unpack_leaf_sets(bits: Bits, leaf_count: int) -> Bools:
-    """Return sets of leaves as a table with a column for each leaf; `bits` has a row per set."""
+    """Return sets of leaves (rows) as booleans, one column per leaf; `bits` has a row per set."""
     raw_bytes = np.ascontiguousarray(bits.astype("<u8")).view(np.uint8)
     return np.unpackbits(raw_bytes, axis=1, count=leaf_count, bitorder="little").view(np.bool_)
 

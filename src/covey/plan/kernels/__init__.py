@@ -8,7 +8,7 @@ Modules; each comes after the modules that it calls:
 
 - `box_unions`: measure, containment and insertion for unions of a few boxes.
 - `path_widening`: `FilterState`; add a box to the filter of a leaf and to the filters above it.
-- `leaf_costs`: `CostCache` and `LeafArrays`; the leaf whose filters a box widens least.
+- `leaf_costs`: `CostCache` and `LeafArrays`; the leaf at which a box widens filters least.
 - `greedy_loop`: assign subscribers one after another.
 - `rectangle_fit`: a few rectangles that contain many boxes.
 - `filter_refit`: `GroupArrays` and `TreeArrays`; filters fitted to the subscribers of leaves.

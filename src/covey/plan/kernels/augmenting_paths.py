@@ -37,7 +37,7 @@ def make_room(
     loads: Ints,
     capacities: Ints,
 ) -> int:
-    """Assign unassigned rows, each along the cheapest path; return how many remain unassigned.
+    """Assign unassigned rows, each by the cheapest path of moves; return how many stay unassigned.
 
     Along each edge of the path, from one leaf to the next, one row is moved: the first row whose
     box the next leaf's filter covers. If there is no such row, it is, of the rows that the next
@@ -114,10 +114,14 @@ def _find_augmenting_path(
     loads: Ints,
     capacities: Ints,
 ) -> tuple[int, Ints]:
-    """Return the leaf with free capacity at the end of the cheapest path; -1 if there is no path.
+    """Return the end of the cheapest path for an unassigned row, and the leaves before it.
 
-    The second result has for each leaf the leaf before it on the path to it, and -1 for leaves at
-    which a path begins. The cost of a path is the number of filters that must be widened.
+    A path begins at a leaf that may serve the row, and ends at a leaf with free capacity. Its cost
+    is the number of filters that must be widened.
+
+    Returns:
+        The leaf at the end of the path, or -1 if there is no path; and an array that has for each
+        leaf the previous leaf on the path to it, or -1 if the path begins at the leaf.
     """
     leaves = len(loads)
     costs, previous_leaf = np.full(leaves, leaves + 1), np.full(leaves, -1, np.int64)

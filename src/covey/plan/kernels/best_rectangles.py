@@ -1,4 +1,4 @@
-"""Search for the union of up to three rectangles with the most value, less its volume."""
+"""Search for the union of up to three rectangles with the largest value, less its volume."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Ints = NDArray[np.int64]
 def _sum_values(tables: Floats, mask: int) -> float:
     """Return the sum of the values of the boxes in a mask.
 
-    `tables[i, b]` is the sum for the boxes of byte i of the mask, if this byte is b.
+    Bit i of the mask is set if box i is in it. `tables[i, b]` is the sum of the values of boxes 8i
+    to 8i + 7 if byte i of the mask is b.
     """
     total = 0.0
     for part in range(len(tables)):
@@ -30,7 +31,7 @@ def find_best_rectangles(
     values: Floats, masks: Ints, lower: Floats, upper: Floats, sizes: Floats, max_rectangles: int,
     must_share_box: bool, value_to_beat: float, chosen: Ints,
 ) -> float:  # fmt: skip
-    """Return the most that a union of rectangles earns: the values of its boxes, less its volume.
+    """Return the most that a union of rectangles earns: the values of its boxes less its volume.
 
     Args:
         values: the value of each box.
@@ -94,7 +95,7 @@ def find_best_rectangles(
 
 @kernel
 def _compute_common_volume(lower: Floats, upper: Floats, a: int, b: int, c: int) -> float:
-    """Return the volume of the intersection of three rectangles."""
+    """Return the volume of the intersection of three rectangles, by their rows a, b and c."""
     volume = 1.0
     for k in range(lower.shape[1]):
         low = max(lower[a, k], lower[b, k], lower[c, k])

@@ -116,7 +116,7 @@ def measure_union(
 
 @kernel
 def covers_box(boxes: Boxes, count: int, box: Boxes, overlap_scratch: Boxes) -> bool:
-    """Return whether the union of the first `count` boxes contains every cell of another box."""
+    """Return whether the union of the first `count` of `boxes` contains every cell of `box`."""
     d = len(box) // 2
     cells, max_covered = 1, 0
     for k in range(d):
@@ -151,7 +151,7 @@ def _count_axis_cells(low: int, high: int, is_flat: bool) -> int:
 
 @kernel
 def _count_covered_cells(boxes: Boxes, count: int, box: Boxes, overlap_scratch: Boxes) -> int:
-    """Return the number of cells of a box that the union of the first `count` boxes contains."""
+    """Return the number of cells of `box` that the union of the first `count` boxes contains."""
     d = len(box) // 2
     covered = 0
     for subset in range(1, 1 << count):

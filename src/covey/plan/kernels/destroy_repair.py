@@ -74,7 +74,7 @@ def _move_subscribers(
 def rollback(
     log: MoveLog, assignment: AssignmentState, leaves: LeafArrays, groups: GroupArrays
 ) -> None:
-    """Undo the moves of a log in `assignment` and in the loads; filters are not changed."""
+    """Undo the moves of a log in `assignment` and in the loads of `leaves`, but not in filters."""
     for leaf, group, count in log:
         _move_subscribers(leaf, group, -count, assignment, leaves, groups)
 
@@ -93,10 +93,10 @@ def destroy(
     """Remove rectangles of brokers, and unassign subscribers whose box is no longer covered.
 
     In a third of the calls, drawn at random, every chosen broker loses all its rectangles; in the
-    other calls, every one loses a single random rectangle. A broker below loses the rectangles that
-    its parent does not cover any more. A subscriber stays assigned if the filter of its leaf still
-    covers its box. Finally, the filters of all brokers above changed ones are fitted again.
-    `assignment`, the loads of `leaves`, and `state` are changed in place.
+    other calls, every one loses a single random rectangle. A broker below a changed one loses the
+    rectangles that its parent's filter does not cover any more. A subscriber stays assigned if the
+    filter of its leaf still covers its box. Finally, the filters of all brokers above changed ones
+    are fitted again. `assignment`, the loads of `leaves`, and `state` are changed in place.
 
     Returns:
         The log of the moves.
@@ -133,7 +133,10 @@ def destroy(
 
 @kernel
 def _keep_nested_rectangles(broker: int, parent: int, state: FilterState, scratch: Boxes) -> int:
-    """Move the rectangles that the parent's filter covers to the front; return their number."""
+    """Move the rectangles of a broker that its parent's filter covers to the front of its filter.
+
+    Return the number of these rectangles.
+    """
     nested_count = 0
     for i in range(state.box_counts[broker]):
         box = state.filters[broker, i]
@@ -172,16 +175,17 @@ def repair(
     is_touched: Bools,
     scratch: Boxes,
 ) -> bool:
-    """Assign the unassigned groups, each to the leaf with capacity whose filters it widens least.
+    """Assign the unassigned groups, each to the leaf with capacity at which filters widen least.
 
-    Groups are assigned in the given order. A large group is assigned in portions, which may go to
-    different leaves. `assignment`, the loads of `leaves`, `state` and `costs` are changed in place;
-    moves are appended to the log, and `is_touched` becomes True for leaves whose filters are
-    widened.
+    In a replan, subscribers are first returned to their original leaf if its filter covers their
+    box. Groups are assigned in the order of `group_order`. A large group is assigned in portions,
+    which may go to different leaves. `assignment`, the loads of `leaves`, `state` and `costs` are
+    changed in place; moves are appended to the log, and `is_touched` becomes True for leaves whose
+    filters are widened.
 
     Returns:
-        True if all groups are assigned. False as soon as there is no leaf with capacity, or the
-        bandwidth of all brokers exceeds `limit`; the remaining groups are then unassigned.
+        True if all groups are assigned. False as soon as no leaf with capacity may serve a group,
+        or the bandwidth of all brokers exceeds `limit`; the remaining groups are then unassigned.
     """
     if len(assignment.original_by_group):
         _return_to_original_leaves(log, assignment, leaves, state, groups, scratch)

@@ -55,7 +55,7 @@ def refit_filters(
     class_counts: Ints, is_touched: Bools, state: FilterState, groups: GroupArrays, paths: Ints,
     tree: TreeArrays, measure: BandwidthMeasure, seed: int, scratch: Boxes,
 ) -> None:  # fmt: skip
-    """Fit the filters of touched leaves to their subscribers, and then those of brokers above.
+    """Fit the filters of touched leaves to their subscribers, then those of the brokers above them.
 
     The filter of a leaf is replaced only if the fitted one has less bandwidth. For the brokers
     above, see `fit_inner_brokers`.

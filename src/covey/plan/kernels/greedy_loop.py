@@ -1,4 +1,4 @@
-"""Greedy assignment: each subscriber in turn goes to the leaf whose filters it widens least.
+"""Greedy assignment: each subscriber in turn is assigned to the leaf at which filters widen least.
 
 (papers: assignment)
 """
@@ -37,7 +37,7 @@ def assign_greedily(
     state: FilterState,
     measure: BandwidthMeasure,
 ) -> tuple[NDArray[np.int32], int]:
-    """Assign each subscriber to the allowed leaf with capacity whose filters it widens least.
+    """Assign each subscriber to the allowed leaf with capacity at which filters widen least.
 
     Of leaves with equal costs, the one with the smallest load relative to its fair share is chosen.
     If no allowed leaf has capacity, the full ones are considered.
@@ -100,8 +100,8 @@ def _sort_by_choices(
 ) -> Ints:
     """Return the remaining subscribers, those with the fewest choices first.
 
-    `choices` has the number of leaves with capacity in each leaf set, and `leaf_count` is the
-    largest possible number. Subscribers with equally many choices keep their order.
+    `choices` contains the number of leaves with capacity in each leaf set; it is at most
+    `leaf_count`. Subscribers with equally many choices keep their order.
     """
     starts = np.zeros(leaf_count + 2, np.int64)
     for subscriber in remaining:

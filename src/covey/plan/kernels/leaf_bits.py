@@ -1,4 +1,4 @@
-"""Sets of leaves that can serve a subscriber, as bits: leaf l is bit l % 64 of word l // 64."""
+"""Path lengths, and sets of leaves as rows of bits: leaf l is bit l % 64 of word l // 64."""
 
 from __future__ import annotations
 
@@ -21,7 +21,16 @@ Ints = NDArray[np.int64]
 
 @kernel
 def compute_path_lengths(positions: Floats, brokers: Floats, latencies: Floats) -> Floats:
-    """Return the lengths of the paths from the publisher by leaf (column) to positions (rows)."""
+    """Return the length of the path from the publisher through each leaf to each position.
+
+    Args:
+        positions: one row of coordinates for each position.
+        brokers: one row of coordinates for each leaf.
+        latencies: the length of the path from the publisher to each leaf.
+
+    Returns:
+        One row for each position and one column for each leaf.
+    """
     total = np.empty((len(positions), len(brokers)))
     for i in range(len(positions)):
         for leaf in range(len(brokers)):
@@ -34,7 +43,10 @@ def compute_path_lengths(positions: Floats, brokers: Floats, latencies: Floats) 
 
 @kernel
 def select_near_leaves(path_lengths: Floats, max_stretch: float) -> Bits:
-    """Return for each row the leaves whose path is at most `max_stretch` times the shortest one."""
+    """Return for each row the leaves whose path is at most `max_stretch` times the shortest one.
+
+    The leaves are returned as bits. `path_lengths` has one column for each leaf.
+    """
     bits = np.zeros((len(path_lengths), (path_lengths.shape[1] + 63) // 64), np.uint64)
     for i in range(len(path_lengths)):
         limit = max_stretch * path_lengths[i].min()
@@ -48,7 +60,16 @@ def select_near_leaves(path_lengths: Floats, max_stretch: float) -> Bits:
 def select_covering_leaves(
     allowed_bits: Bits, lower: Floats, upper: Floats, low: Floats, high: Floats, counts: Ints
 ) -> Bits:
-    """Return for each row the allowed leaves with a rectangle that contains the row's box."""
+    """Return for each row the allowed leaves with a rectangle that contains the row's box, as bits.
+
+    Args:
+        allowed_bits: the allowed leaves of each row, as bits.
+        lower: lower ends of the box of each row.
+        upper: upper ends of the box of each row.
+        low: lower ends of the rectangles: `low[l, k]` belongs to rectangle k of leaf l.
+        high: upper ends of the rectangles.
+        counts: the number of rectangles of each leaf.
+    """
     covering_bits = np.zeros_like(allowed_bits)
     for i in range(len(allowed_bits)):
         for leaf in range(len(counts)):
@@ -68,7 +89,10 @@ def select_covering_leaves(
 
 @kernel
 def find_first_subset(bits: Bits, leaf_sets: Bits) -> Ints:
-    """Return for each row the first leaf set that is a subset of the row's leaves; -1 for none."""
+    """Return for each row the index of the first leaf set that is a subset of the row's leaves.
+
+    The index is -1 if there is no such set.
+    """
     set_of_row = np.full(len(bits), -1, np.int64)
     for i in range(len(bits)):
         for number in range(len(leaf_sets)):

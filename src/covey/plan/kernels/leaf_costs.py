@@ -1,4 +1,4 @@
-"""Search for the leaf whose filters a box widens least, with a cache of costs.
+"""Search for the leaf at which a box widens filters least, with a cache of costs.
 
 The cost of a box at a leaf is the bandwidth that it adds to the filters from the leaf up to the top
 level. The same costs are needed many times, so they are cached until one of these filters changes.
@@ -40,8 +40,8 @@ class CostCache(NamedTuple):
 class LeafArrays(NamedTuple):
     """Leaves for kernels: path up the tree, fair share, capacity and load of each leaf.
 
-    A row of `paths` has the brokers from the leaf up to the top level, padded with -1. A load is a
-    number of subscribers.
+    A row of `paths` contains the brokers from the leaf up to the top level, padded with -1. A load
+    is a number of subscribers.
     """
 
     paths: Ints
@@ -60,7 +60,7 @@ def make_cost_cache(class_count: int, leaf_count: int) -> CostCache:
 
 @kernel
 def invalidate_costs(paths: Ints, path: Ints, widened_levels: int, costs: CostCache) -> None:
-    """Mark costs as out of date for every leaf that is below a changed broker, or is one.
+    """Mark the costs of every leaf that is, or is below, a changed broker as out of date.
 
     Args:
         paths: the path of each leaf.
@@ -90,10 +90,11 @@ def find_cheapest_leaf(
     costs: CostCache,
     scratch: Boxes,
 ) -> int:
-    """Return the allowed leaf whose filters a box class widens least; -1 if there is none.
+    """Return the allowed leaf at which a box widens filters least; -1 if there is no such leaf.
 
-    Of leaves with equal costs, the one with the smallest load relative to its fair share is
-    returned. With `only_with_room`, full leaves are skipped.
+    The box is row `box_class` of `box_classes`. Of leaves with equal costs, the one with the
+    smallest load relative to its fair share is returned. With `only_with_room`, full leaves are
+    skipped. Costs that are computed are stored in `costs`.
     """
     best, is_free = -1, False
     for leaf in range(len(allowed_leaves)):

@@ -54,8 +54,7 @@ def run_lns(
         steps: the number of steps.
         max_destroyed: largest number of brokers from which one step removes rectangles.
         slack_start: the share by which the first step may increase the bandwidth.
-        slack_end: the share by which the last step may increase it. Between the first step and the
-            last, the share changes linearly.
+        slack_end: the value that this share reaches after the last step; it changes linearly.
         max_moved: largest number of subscribers that may be moved from their original leaves; used
             only if `assignment` has original leaves.
         seed: the seed of all random choices.
@@ -161,7 +160,7 @@ def _find_leaves_below(brokers: Ints, paths: Ints) -> Bools:
 def _order_groups(
     unassigned_groups: Ints, groups: GroupArrays, sizes: Floats, choices: Ints
 ) -> Ints:
-    """Return the distinct unassigned groups, in one of four orders that is drawn at random.
+    """Return the distinct unassigned groups, in one of four orders, which is drawn at random.
 
     The orders are: fewest possible leaves first, then largest box; largest box first, with noise;
     fully random; fewest possible leaves first, with noise.

@@ -127,9 +127,10 @@ def _insert_all(
     limit: float,
     scratch: Boxes,
 ) -> tuple[int, float]:
-    """Insert boxes one by one into a filter in `scratch[0]`; return its size and its measure.
+    """Insert boxes one by one into an empty filter in `scratch[0]`; return its size and measure.
 
-    The size is its number of boxes. As soon as the measure reaches `limit`, the insertion stops.
+    The size is the number of boxes in the filter. The rows in `order` are inserted in this order.
+    As soon as the measure reaches `limit`, the insertion stops.
     """
     count, volume = 0, 0.0
     for row in order:

@@ -40,16 +40,16 @@ def search(
     """Return the best plan that the search finds.
 
     The plan respects the smallest of `problem.load_factors` at which all subscribers find capacity;
-    filters are widened where this is necessary. A leaf exceeds `max_load` only if a subscriber
+    if necessary, filters are widened for this. A leaf exceeds `max_load` only if a subscriber
     cannot be served by any leaf with capacity. If `start` is valid, has less bandwidth than the
-    best plan of the search, and does not need a larger load factor, `start` is returned. With
-    `max_seconds=None`, the same seed gives the same plan.
+    best plan of the search, and does not need a larger load factor than that plan, `start` is
+    returned. With `max_seconds=None`, the same seed gives the same plan.
 
     Args:
         problem: what to plan for.
         start: the plan to start from; by default the greedy plan Gr*.
-        steps: the number of steps; by default 4,000 to 64,000, the more, the fewer groups of equal
-            subscribers there are, because steps are then quick.
+        steps: the number of steps. The default is between 4,000 and 64,000; it is larger if there
+            are fewer groups of equal subscribers, because each step is then faster.
         max_seconds: stop after about this time; None for no limit.
         sample_size: the number of subscribers to search on. If there are more than twice as many,
             filters are searched for on a random sample of this size, and all subscribers are then
@@ -95,8 +95,7 @@ def _search_from(
 ) -> Plan:
     """Return the best plan that the search finds.
 
-    Its bandwidth may be larger than that of the start, if the search uses a sample or reduces
-    loads.
+    The plan may have more bandwidth than the start, if the search uses a sample or reduces loads.
     """
     deadline_s = None if max_seconds is None else time.monotonic() + max_seconds
     count = len(problem.subscribers)

@@ -1,4 +1,7 @@
-"""Search for filters of many subscribers: on a sample, then also on those that its filters miss."""
+"""Search for filters for many subscribers, on a sample of them.
+
+In a second phase, the subscribers that the filters of the first phase do not cover are added.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,8 @@ def search_sampled_filters(
     """Return filters for many subscribers, from a search on a sample of them.
 
     The search has two phases. In the second one, the subscribers that the filters of the first
-    phase do not cover are added to the sample. Each of these counts as one, and each subscriber of
-    the sample counts as `subscriber_count` divided by the size of the sample.
+    phase do not cover are added to the sample. Each of these has weight 1. Each subscriber of the
+    sample has a weight of `subscriber_count` divided by the size of the sample, rounded down.
 
     Args:
         sample_problem: the problem with a sample of the subscribers.
@@ -71,7 +74,7 @@ def search_sampled_filters(
 
 
 def _limit_to_first_phase(budget: SearchBudget) -> SearchBudget:
-    """Return the budget of the first phase: 70% of the steps, of the time, and of the progress."""
+    """Return the budget of the first phase: 70% of the steps and the time; progress ends at 70%."""
     deadline_s = budget.deadline_s
     if deadline_s is not None:
         now = time.monotonic()

@@ -42,7 +42,7 @@ class SearchBudget:
 
     Args:
         steps: the number of steps.
-        deadline_s: the value of `time.monotonic()` at which the search ends, or None.
+        deadline_s: the value of `time.monotonic()` at which the search ends; None for no deadline.
         seed: the seed of all random choices.
         progress: called after each round with the progress and the lowest bandwidth so far.
         progress_start: the progress that is reported at the start of this search.
@@ -74,10 +74,10 @@ def choose_step_count(problem: Problem) -> int:
 
 
 def improve_plan(start: Plan, budget: SearchBudget) -> Plan:
-    """Return the plan with the least bandwidth that the search finds from a start.
+    """Return the plan with the least bandwidth that the search finds from a start plan.
 
-    If leaves of the start exceed `target_load`, the search uses the plan of `enforce_capacity`
-    instead. The `max_load` of the returned plan's problem is the one that `enforce_capacity` sets.
+    If leaves of `start` exceed `target_load`, the search starts from `enforce_capacity(start)`.
+    The `max_load` of the returned plan's problem is the one that `enforce_capacity` sets.
     """
     start = enforce_capacity(start)
     problem = start.problem
@@ -96,7 +96,7 @@ def run_search(
     state: FilterState,
     budget: SearchBudget,
 ) -> tuple[NDArray[np.int32], FilterState]:
-    """Return the assignment with the least bandwidth that the search finds, and its filters.
+    """Return the assignment with the least bandwidth that the search finds, and the filters for it.
 
     Leaves that exceed their capacity at the start may keep their load, but not increase it.
 

@@ -87,7 +87,7 @@ def cluster_points(points: Floats, cluster_count: int, random: np.random.Generat
 
 
 def enclose_clusters(subscribers: Subscribers, cluster_of: Ints) -> tuple[Floats, Floats]:
-    """Return lower and upper ends of the bounding box of each cluster, in the order of clusters."""
+    """Return lower and upper ends of the bounding box of each cluster, by ascending number."""
     used, cluster_rows = np.unique(cluster_of, return_inverse=True)
     low = np.full((len(used), subscribers.lower.shape[1]), np.inf)
     high = -low
@@ -139,8 +139,8 @@ def _shrink_to_contents(
 ) -> Floats:
     """Return products of intervals, shrunk to the boxes of subscribers that they contain.
 
-    Each row of `interval_rows` has the number of one interval for each axis. Products that contain
-    no box are left out. A row of the result has the lower, then the upper ends.
+    Each row of `interval_rows` contains the number of one interval for each axis. Products that
+    contain no box are left out. A row of the result contains the lower, then the upper ends.
     """
     d = len(intervals_by_axis)
     chosen = np.stack([intervals_by_axis[k][interval_rows[:, k]] for k in range(d)], axis=1)

@@ -26,9 +26,10 @@ def adjust_filters(
     """Return filters of brokers of one level, fitted to the subscribers that they serve.
 
     Two filters are compared for each broker, and the one with less bandwidth is returned. The first
-    has the bounding boxes of `max_rectangles` clusters of boxes. The second has the rectangles of
-    the old filter, shrunk to the boxes that they contain; it is considered only if it contains all
-    boxes and has at most `max_rectangles` rectangles.
+    consists of the bounding boxes of `max_rectangles` clusters of boxes. The second consists of the
+    rectangles of the old filter, shrunk to the boxes that they contain; it is considered only if
+    the old filter contains all boxes and has at most `max_rectangles` rectangles. A broker without
+    subscribers gets an empty filter.
 
     Args:
         problem: the subscribers, and the largest number of rectangles.
@@ -68,8 +69,8 @@ def _shrink_rectangles(
 ) -> list[tuple[Floats, Floats]]:
     """Return the rectangles, shrunk to the boxes that they contain, as a list of one pair of ends.
 
-    A box counts only for the first rectangle that contains it. If some box is in no rectangle, the
-    list is empty.
+    A box counts only for the first rectangle that contains it. If a box is in none of the
+    rectangles, the list is empty.
     """
     is_in = find_containing(subscribers, low, high)
     return [enclose_clusters(subscribers, is_in.argmax(axis=0))] if is_in.any(axis=0).all() else []

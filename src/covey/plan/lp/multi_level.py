@@ -32,7 +32,7 @@ _THRESHOLD = 0.5  # share of a child's leaves that must be allowed for a subscri
 
 @dataclass(frozen=True, slots=True)
 class _MultiLevelRun:
-    """Arguments that all recursive calls share.
+    """Arguments that all recursive calls of `_assign_to_children` share.
 
     Args:
         problem: the whole problem.
@@ -77,7 +77,7 @@ def _assign_to_children(
     rows: Ints | None,
     programs: list[RelaxationResult],
 ) -> int:
-    """Assign subscribers to these children, and on to leaves below them; write `leaf_of`.
+    """Assign subscribers to children and then to the leaves below; write the leaves to `leaf_of`.
 
     Args:
         run: the arguments that all calls share.
@@ -169,8 +169,8 @@ def slp(problem: Problem, *, max_seconds: float = 600.0, seed: int = 0) -> SlpRe
         InvalidArgumentError: if a number is out of its range.
         CoveyError: if highspy or scipy is not installed.
 
-    Cost: one linear program per round, of some 30,000 rows and 100,000 columns for 100 brokers,
-    which takes minutes.
+    Cost: one linear program or more for each round. For 100 brokers, a program has about 30,000
+    rows and 100,000 columns, and takes minutes.
     """
     check_range("max_seconds", max_seconds, 0)
     check_range("seed", seed, 0)

@@ -1,8 +1,9 @@
 """Linear program of the assignment paper: fractions of rectangles in the filters of brokers.
 
-The paper calls the value of the program fractional. This value is not a lower bound for all plans:
-the program has only the subscribers of a sample and some candidates, counts the volume of overlaps
-several times, and does not allow two rectangles to cover a box jointly. (papers: assignment)
+The paper calls the value of the program "fractional". This value is not a lower bound for all
+plans: the program contains only the subscribers of a sample and some candidate rectangles, counts
+the volume of overlaps several times, and does not allow two rectangles to cover a box jointly.
+(papers: assignment)
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def solve_relaxation(
     capacities: Ints,
     max_seconds: float,
 ) -> RelaxationResult | None:
-    """Return the solution of the program; None if it has no solution or time runs out.
+    """Return the solution of the linear program; None if it has no solution or time runs out.
 
     Args:
         max_rectangles: the largest sum of the fractions of one broker.

@@ -34,8 +34,8 @@ def run_sampling_rounds(
     """Return filters from rounds of linear programs, and the programs that were solved.
 
     The rounds end when the filters cover all subscribers, when the time or all attempts of a round
-    are used up, or when samples would have to be larger than the number of subscribers. Unless the
-    filters cover all, some subscribers are missed; if no round succeeds, the filters are empty.
+    are used up, or when samples would have to be larger than the number of subscribers. In the
+    last two cases, the filters miss some subscribers; if no round succeeded, they are empty.
     Filters may have more than `max_rectangles` rectangles.
     """
     allowed_bits = find_leaves_within_delay(problem)
@@ -80,10 +80,10 @@ def _make_empty_filters(problem: Problem) -> BrokerFilters:
 def cover_sample(
     problem: Problem, sample_rows: Ints, deadline_s: float, random: np.random.Generator
 ) -> tuple[BrokerFilters, RelaxationResult] | None:
-    """Return rounded filters for a sample, and their linear program; None without a solution.
+    """Return rounded filters for a sample, with the linear program that they come from.
 
     If the program has no solution, another one with new random choices and a load factor closer to
-    `max_load` is tried. There is no solution if all attempts fail, or time runs out.
+    `max_load` is tried. If all attempts fail, or time runs out, None is returned.
 
     Args:
         problem: the subscribers and limits.
@@ -133,7 +133,7 @@ def round_rectangles(
     high: Floats,
     random: np.random.Generator,
 ) -> BrokerFilters:
-    """Return filters of rectangles drawn at random, with probabilities that grow with fractions.
+    """Return filters whose rectangles are drawn at random; a larger fraction is drawn more often.
 
     Up to 20 draws are made, until one serves all subscribers. If none does, the draw that misses
     the fewest subscribers is used.

@@ -20,7 +20,7 @@ def make_solver(
     """Return a HiGHS solver with a linear program that minimizes the total cost of columns.
 
     Args:
-        costs: the cost of each column.
+        costs: the cost of each column, per unit of its value.
         column_upper: the largest value of each column; the smallest is 0.
         matrix: the coefficients, dense or sparse.
         row_lower: the smallest value of each row.

@@ -10,7 +10,7 @@ Modules, in the order in which data passes through them:
 - `problem`: `Subscribers` and `Problem`, with its limits on delay, load and rectangles.
 - `filters`: `BrokerFilters`, the rectangles of all brokers; exact volumes and containment.
 - `plan`: `Plan` and `Violations`; bandwidth, loads, delays and verification.
-- `plan_io`: `SavedPlan`, a plan as a folder of JSON and Parquet.
+- `plan_io`: `SavedPlan`, a plan in a folder with a JSON file and a Parquet file.
 """
 
 from typing import TYPE_CHECKING

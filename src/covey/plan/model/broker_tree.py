@@ -58,15 +58,15 @@ class BrokerTree:
         """Return the tree with these coordinates and parents.
 
         Args:
-            publisher: coordinates of the publisher, anything that NumPy converts to one row of
-                numbers.
+            publisher: coordinates of the publisher: anything that NumPy converts to a
+                one-dimensional array of numbers.
             brokers: one row of coordinates for each broker.
             parents: the parent of each broker, a broker number or `PUBLISHER`; by default the
                 parent of every broker is the publisher.
 
         Raises:
-            InvalidArgumentError: if shapes do not fit, a coordinate is not finite, there is no
-                broker, or the parents do not form a tree.
+            InvalidArgumentError: if the shapes do not fit together, a coordinate is not a finite
+                number, there is no broker, or the parents do not form a tree.
         """
         start, coordinates = (
             as_numeric_array("a publisher's coordinates", publisher),
@@ -75,8 +75,8 @@ class BrokerTree:
         if start.ndim != 1 or coordinates.ndim != 2 or coordinates.shape[1] != len(start):
             raise InvalidArgumentError(
                 f"a publisher of shape {start.shape} and brokers of shape {coordinates.shape} do "
-                "not fit: give one row of coordinates for the publisher, and a row of the same "
-                "length for each broker"
+                "not fit together: give one row of coordinates for the publisher, and a row of "
+                "the same length for each broker"
             )
         if not (np.isfinite(start).all() and np.isfinite(coordinates).all()):
             raise InvalidArgumentError(
@@ -149,7 +149,10 @@ def _check_parents(parents: NDArray[Any], count: int) -> None:
             f"number from 0 to {count - 1}, or {PUBLISHER} for the publisher"
         )
     if (_compute_depths(whole_parents) > count).any():
-        raise InvalidArgumentError("some brokers are below themselves: parents must form a tree")
+        raise InvalidArgumentError(
+            "parents contains a cycle, so some brokers are below themselves: parents must form a "
+            "tree"
+        )
 
 
 def _compute_depths(parents: Ints) -> Ints:

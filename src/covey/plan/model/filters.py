@@ -111,10 +111,12 @@ def _measure_union(low: Floats, high: Floats, event_sample: Floats | None) -> fl
 def _has_enough_volume(
     low: Floats, high: Floats, lower: Floats, upper: Floats
 ) -> NDArray[np.bool_]:
-    """Return for each box whether its intersections with the rectangles add up to its volume.
+    """Return for each box whether the rectangles could have enough volume to contain it together.
 
-    `low` and `high` are the ends of the rectangles, `lower` and `upper` those of the boxes. The
-    union of the rectangles can contain only such boxes; this test is cheaper than the exact one.
+    The volumes of the box's intersections with the rectangles must add up to at least the volume
+    of the box, less a margin for rounding errors. Boxes for which this is False are not contained;
+    the test is cheaper than the exact one. `low` and `high` are the ends of the rectangles, `lower`
+    and `upper` those of the boxes.
     """
     common = np.zeros(len(lower))
     for rectangle in range(len(low)):
@@ -127,7 +129,8 @@ def _has_enough_volume(
 def _is_covered(low: Floats, high: Floats, lower: Floats, upper: Floats) -> bool:
     """Return whether the union of several boxes contains a box that none of them contains alone.
 
-    `low` and `high` are the ends of the several boxes, `lower` and `upper` those of the one box.
+    `low` and `high` are the ends of the boxes of the union, `lower` and `upper` those of the single
+    box.
     """
     is_flat = lower == upper
     if is_flat.any():  # use the boxes that contain its position there, and compare other axes

@@ -63,7 +63,7 @@ class Plan:
         problem: what the plan is for.
         assignment: `assignment[s]` is the number of the leaf broker that serves subscriber s.
         filters: the rectangles of each broker.
-        lower_bound: a bandwidth that no plan of the problem can go below, if it is known.
+        lower_bound: a bandwidth that no plan of the problem can go below; None if it is not known.
 
     Raises:
         InvalidArgumentError: if the filters or the assignment do not fit the problem, or a
@@ -82,7 +82,7 @@ class Plan:
             raise InvalidArgumentError(
                 f"filters of {len(self.filters)} brokers with {self.filters.lower.shape[2]} "
                 f"coordinates do not fit the problem, which has {len(problem.tree)} brokers and "
-                f"boxes with {d} coordinates"
+                f"boxes with {d} coordinates: give filters that were made for this problem"
             )
         if self.assignment.shape != (len(problem.subscribers),):
             raise InvalidArgumentError(
@@ -96,8 +96,8 @@ class Plan:
         if len(wrong):
             broker = self.assignment[wrong[0]]
             raise InvalidArgumentError(
-                f"subscriber {wrong[0]} is served by {broker}, which is not a leaf of the broker "
-                "tree: give one of tree.leaves"
+                f"subscriber {wrong[0]} is served by broker {broker}, which is not a leaf of the "
+                "broker tree: give one of tree.leaves"
             )
 
     @cached_property
@@ -144,7 +144,7 @@ class Plan:
         return delays
 
     def verify(self) -> Violations:
-        """Count all violations, from positions, boxes and filters alone.
+        """Count all violations, from the assignment, positions, boxes and filters alone.
 
         Cost: a distance for each subscriber and leaf, and a comparison for each subscriber and
         rectangle of its broker.
@@ -181,12 +181,13 @@ class Plan:
         return int(np.count_nonzero(~self.problem.allowed_leaves[np.arange(len(leaf_of)), leaf_of]))
 
     def _count_uncovered(self, broker: int, rows: NDArray[np.int64], boxes: Floats) -> int:
-        """Return how many subscribers want a box that their broker's filter does not contain.
+        """Return how many subscribers of a broker have a box that its filter does not contain.
 
         Args:
-            broker: the broker that serves them.
+            broker: the number of the broker.
             rows: the subscribers that it serves.
-            boxes: their distinct boxes, one row each, lower ends before upper ends.
+            boxes: the distinct boxes of these subscribers, one row each, lower ends before upper
+                ends.
         """
         subscribers = self.problem.subscribers
         d = subscribers.lower.shape[1]

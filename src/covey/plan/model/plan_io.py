@@ -72,7 +72,7 @@ class SavedPlan:
 
     @check_arguments
     def save(self, folder: str | Path, assignment: NDArray[np.int32] | None = None) -> None:
-        """Write the plan to a new folder, with the assignment if one is passed.
+        """Write the plan to a new folder, together with the assignment if one is passed.
 
         Args:
             folder: a folder that does not exist; its parents are created.
@@ -103,10 +103,13 @@ class SavedPlan:
     def check_free(folder: Path) -> None:
         """Raise InvalidArgumentError if the folder exists, or a part of its path is a file."""
         check_local_path("the folder of a plan", folder)
+        if folder.exists():
+            raise InvalidArgumentError(f"{folder} exists already: choose another folder")
         parent = next(ancestor for ancestor in folder.absolute().parents if ancestor.exists())
-        if folder.exists() or not parent.is_dir():
-            existing = folder if folder.exists() else parent
-            raise InvalidArgumentError(f"{existing} exists already: choose another folder")
+        if not parent.is_dir():
+            raise InvalidArgumentError(
+                f"{folder} cannot be created, because {parent} is not a folder: choose another path"
+            )
 
     def _to_json(self) -> dict[str, Any]:
         """Return the content of `plan.json`."""
@@ -130,8 +133,8 @@ class SavedPlan:
         """Return the plan that was saved in a folder.
 
         Raises:
-            InvalidArgumentError: if the folder has no plan, or its file cannot be read, has another
-                format number or is damaged.
+            InvalidArgumentError: if the folder has no `plan.json`, or this file cannot be read, has
+                an unknown format number, or is damaged.
         """
         check_local_path("the folder of a plan", folder)
         path = Path(folder) / _PLAN
@@ -157,7 +160,9 @@ class SavedPlan:
         try:
             return cls._from_json(document)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise InvalidArgumentError(f"{path} is not a valid plan: {error!r}") from None
+            raise InvalidArgumentError(
+                f"{path} is not a valid plan ({error!r}): make it again with `covey plan make`"
+            ) from None
 
     @classmethod
     def _from_json(cls, document: dict[str, Any]) -> SavedPlan:

@@ -19,13 +19,13 @@ __all__ = ["MAX_RECTANGLES", "Problem", "Subscribers", "compute_leaf_capacities"
 MAX_RECTANGLES = 6
 """Largest allowed `max_rectangles`.
 
-Volumes of unions are exact, and their cost doubles with each rectangle.
+The volume of a filter is computed exactly, and the cost of this doubles with each rectangle.
 """
 
 MAX_EVENT_DIMENSIONS = 8
 """Largest number of coordinates of sampled events.
 
-Events are counted in one table of limited size, so more axes leave fewer boundaries for each.
+Events are counted in one table of limited size, so that more axes mean fewer boundaries per axis.
 """
 
 Floats = NDArray[np.float64]
@@ -40,8 +40,8 @@ class Subscribers:
 
     Args:
         positions: coordinates of each subscriber in the network space.
-        lower: lower ends of each subscriber's box in event space.
-        upper: upper ends, included.
+        lower: lower ends of each subscriber's box in event space; they belong to the box.
+        upper: upper ends of each subscriber's box; they belong to the box.
     """
 
     positions: Floats
@@ -53,11 +53,13 @@ class Subscribers:
 
     @classmethod
     def from_arrays(cls, positions: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Subscribers:
-        """Return subscribers from anything that NumPy converts to tables of numbers.
+        """Return subscribers from anything that NumPy converts to arrays of numbers.
+
+        Each argument has one row for each subscriber.
 
         Raises:
-            InvalidArgumentError: if the shapes do not fit, a number is not finite, boxes have no
-                coordinate, a lower end is above its upper end, or volumes are too large for
+            InvalidArgumentError: if the shapes do not fit together, a number is not finite, boxes
+                have no coordinate, a lower end is above its upper end, or volumes are too large for
                 floating-point numbers.
         """
         coordinates = as_numeric_array("positions", positions)
@@ -69,8 +71,9 @@ class Subscribers:
             or len(low) != len(coordinates)
         ):
             raise InvalidArgumentError(
-                f"positions {coordinates.shape}, lower ends {low.shape} and upper ends "
-                f"{high.shape} do not fit: give a row of each for every subscriber"
+                f"positions of shape {coordinates.shape}, lower ends of shape {low.shape} and "
+                f"upper ends of shape {high.shape} do not fit together: give one row of each for "
+                "every subscriber"
             )
         finite = (
             np.isfinite(coordinates).all() and np.isfinite(low).all() and np.isfinite(high).all()
@@ -88,8 +91,8 @@ class Subscribers:
             total_volume = (high.max(axis=0, initial=0.0) - low.min(axis=0, initial=0.0)).prod()
         if not np.isfinite(total_volume):
             raise InvalidArgumentError(
-                "boxes are so far apart that the volume of all exceeds the largest "
-                "floating-point number: scale the coordinates down"
+                "the box that encloses the origin and all boxes has a volume above the largest "
+                "floating-point number: scale the coordinates of boxes down"
             )
         empty = np.flatnonzero((low > high).any(axis=1))
         if len(empty):
@@ -199,25 +202,25 @@ class Problem:
         are_positive = weights is None or ((weights > 0) & np.isfinite(weights)).all()
         if not are_positive or (weights is not None and weights.shape != (leaves,)):
             raise InvalidArgumentError(
-                f"share_weights must have one positive, finite share for each of {leaves} leaves"
+                f"share_weights must have one positive, finite number for each of {leaves} leaves"
             )
         if self.event_sample is not None and (
             self.event_sample.ndim != 2 or self.event_sample.shape[1] != d
         ):
             raise InvalidArgumentError(
-                f"event_sample has shape {self.event_sample.shape}: give a row of {d} coordinates "
-                "for each event, as many as boxes have"
+                f"event_sample has shape {self.event_sample.shape}: give one row for each event, "
+                f"with {d} coordinates, because boxes have {d}"
             )
         if self.event_sample is not None and d > MAX_EVENT_DIMENSIONS:
             raise InvalidArgumentError(
                 f"event_sample has {d} coordinates, but at most {MAX_EVENT_DIMENSIONS} are "
-                "supported: leave it out, and bandwidth is the volume of filters"
+                "supported: leave it out; bandwidth is then the volume of filters"
             )
         if self.event_sample is not None and not (
             len(self.event_sample) and np.isfinite(self.event_sample).all()
         ):
             raise InvalidArgumentError(
-                "event_sample must have at least one event, and finite coordinates"
+                "event_sample must have at least one event, and all coordinates must be finite"
             )
 
     def _convert_arrays(self) -> None:
@@ -264,9 +267,9 @@ class Problem:
 
     @property
     def load_factors(self) -> tuple[float, ...]:
-        """Load factors that planners try in turn: `target_load`, the middle, and `max_load`.
+        """Load factors that planners try in turn: `target_load`, the mean of both, and `max_load`.
 
-        If both limits are equal, there is only one. (papers: assignment)
+        If both limits are equal, there is only one load factor. (papers: assignment)
         """
         return tuple(
             dict.fromkeys(np.linspace(self.target_load, self.max_load, _LOAD_FACTOR_COUNT).tolist())
@@ -274,7 +277,10 @@ class Problem:
 
     @check_arguments
     def with_max_load(self, max_load: float) -> Problem:
-        """Return the same problem with another `max_load`, and a `target_load` of at most that."""
+        """Return the same problem with another `max_load`.
+
+        If `target_load` is larger than the new `max_load`, it is reduced to it.
+        """
         return replace(self, target_load=min(self.target_load, max_load), max_load=max_load)
 
     def concat_subscribers(self, other: Problem) -> Problem:

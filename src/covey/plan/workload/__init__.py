@@ -6,7 +6,7 @@ level) and a seed; the same arguments give the same problem. The problems serve 
 and examples: no planner depends on them. (papers: assignment)
 
 There are three workloads: topics in a tree of rectangles, in four variants; interests at a few
-positions; and hot spots of event space. `ASSIGNMENT_PROBLEMS` has all six problems by name.
+positions; and hot spots of event space. `ASSIGNMENT_PROBLEMS` contains all six problems by name.
 
 Modules, in the order in which data passes through them:
 

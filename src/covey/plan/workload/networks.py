@@ -43,13 +43,13 @@ def make_broker_tree(
 
 
 def _draw_around_centres(random: np.random.Generator, regions: NDArray[np.int64]) -> Floats:
-    """Return for each number of a region a random position around the region's centre."""
+    """Return a random position for each element of `regions`, around the centre of this region."""
     positions: Floats = _CENTRES[regions] + random.normal(0, _SPREAD, (len(regions), _DIMENSIONS))
     return positions
 
 
 def _split_by_region(count: int) -> NDArray[np.int64]:
-    """Return the number of brokers in each region."""
+    """Return how many of `count` brokers are in each region."""
     ends = np.round(np.cumsum(_SHARES) * count).astype(np.int64)
     portions: NDArray[np.int64] = np.diff(np.r_[0, ends])
     return portions
@@ -83,10 +83,11 @@ def _choose_spread_heads(positions: Floats, count: int) -> NDArray[np.int64]:
 
 
 def _assign_to_heads(positions: Floats, heads: NDArray[np.int64], degree: int) -> NDArray[np.int64]:
-    """Return a head for each position; a head is its own head.
+    """Return for each broker the row of its head, a broker of the top level.
 
-    Positions are assigned to heads in the order of distance, the nearest pair first. Each head has
-    at most `degree` other positions.
+    `heads` contains the rows of all heads; each head is its own head. Pairs of a broker and a head
+    are considered in the order of distance, the nearest pair first. Each head is assigned at most
+    `degree` other brokers.
     """
     distances = np.linalg.norm(positions[:, None] - positions[heads][None], axis=2)
     head_of = np.full(len(positions), -1)
@@ -101,7 +102,7 @@ def _assign_to_heads(positions: Floats, heads: NDArray[np.int64], degree: int) -
 
 
 def _find_medoid(positions: Floats, rows: NDArray[np.int64], head: int) -> int:
-    """Return the row whose position is nearest to the mean of `rows`; `head` if `rows` is empty."""
+    """Return the one of `rows` that is nearest to their mean position; `head` if there are none."""
     if not len(rows):
         return head
     centre = positions[rows].mean(axis=0)

@@ -85,7 +85,7 @@ def make_interests_problem(
 ) -> Problem:
     """Return workload #2: fifty small boxes, independent of each other, with ten positions each.
 
-    `degree` is the largest number of children of a top-level broker; None is for one level.
+    `degree` is the largest number of children of a top-level broker; None for a tree of one level.
     """
     random = np.random.default_rng([seed, 2])
     tree = make_broker_tree(random, broker_count, degree=degree)
@@ -111,7 +111,7 @@ def make_hot_spots_problem(
 ) -> Problem:
     """Return workload #3: boxes around a hundred centres, at positions independent of the boxes.
 
-    `degree` is the largest number of children of a top-level broker; None is for one level.
+    `degree` is the largest number of children of a top-level broker; None for a tree of one level.
     """
     random = np.random.default_rng([seed, 3])
     tree = make_broker_tree(random, broker_count, degree=degree)

@@ -39,6 +39,7 @@ _FORMAT, _ZONED_FORMAT = 3, 4
 _NAME = re.compile(r"(\d{12})\.json")
 _FILE = re.compile(r"[0-9a-f]{64}")
 _HEAD, _MIDDLE, _TAIL = b'{"version":', b',"sha256":"', b'"}\n'
+_RESTORE_HINT = "restore its file from a copy, or delete the file to do without this version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ class SegmentEntry:
         regions: number of regions in the segment.
         subscriptions: number of subscriptions in the segment, dead ones included.
         dead: number of dead subscriptions.
-        gated_by: file of the gate, another segment: every event that matches this segment is in a
-            region of the gate. None if this segment is not gated.
+        gated_by: file of the gate, another segment. Every event that matches a subscription of this
+            segment is in a region of the gate. None if this segment is not gated.
         zone: number of the zone with whose events the segment is matched; None if the segment
             belongs to no zone.
         replicas: number of live subscriptions whose home zone is another zone.
@@ -90,7 +91,7 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Manifest of one version, that is of one exact set of subscriptions.
+    """Manifest of one version; a version is one exact set of subscriptions.
 
     Args:
         version: number of the version.
@@ -148,7 +149,9 @@ class Manifest:
         """
         body = content.removeprefix(_HEAD).rpartition(_MIDDLE)[0]
         if content != _HEAD + body + _MIDDLE + _sha256_hex(body) + _TAIL:
-            raise StoreError("it is truncated or damaged: its checksum does not match")
+            raise StoreError(
+                f"it is truncated or damaged (its checksum does not match): {_RESTORE_HINT}"
+            )
         try:
             saved = json.loads(body)
             if saved["format"] not in (_FORMAT, _ZONED_FORMAT):
@@ -168,7 +171,7 @@ class Manifest:
                 _check_file_name(saved.get("zone_map_file")),
             )
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise StoreError(f"it was not written by covey: {error!r}") from None
+            raise StoreError(f"it was not written by covey ({error!r}): {_RESTORE_HINT}") from None
 
 
 def list_versions(backend: StorageBackend) -> dict[int, FileEntry]:
@@ -194,7 +197,7 @@ def read_manifest(backend: StorageBackend, number: int) -> Manifest:
     try:
         manifest = Manifest.from_bytes(backend.read(manifest_name(number)))
         if manifest.version != number:
-            raise StoreError(f"its content says version {manifest.version}")
+            raise StoreError(f"its content says version {manifest.version}: {_RESTORE_HINT}")
     except FileNotFoundError:
         raise StoreError(
             f"there is no version {number} in {backend.location}: vacuum deleted it, or it never "
@@ -202,8 +205,7 @@ def read_manifest(backend: StorageBackend, number: int) -> Manifest:
         ) from None
     except StoreError as error:
         raise StoreError(
-            f"version {number} in {backend.location} cannot be read: {error}. Restore its file "
-            "from a copy, or delete it to return to the previous version"
+            f"version {number} in {backend.location} cannot be read: {error}"
         ) from None
     return manifest
 
@@ -240,7 +242,7 @@ def _check_file_name(saved: Any) -> str | None:
 
 
 def _sha256_hex(body: bytes) -> bytes:
-    """Return the SHA-256 of some bytes in hexadecimal digits."""
+    """Return the SHA-256 of `body` in hexadecimal digits."""
     return hashlib.sha256(body).hexdigest().encode()
 
 

@@ -51,7 +51,9 @@ def space_from_json(saved: Mapping[str, JsonValue]) -> Space:
             _limits_from_json(fields["limits"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, SchemaError) as error:
-        raise StoreError(f"a stored space cannot be read: {error!r}") from None
+        raise StoreError(
+            f"a stored space cannot be read ({error!r}): the store must be created again"
+        ) from None
 
 
 def _settings_to_json(settings: SessionSettings) -> dict[str, Any]:

@@ -24,8 +24,9 @@ class VacuumResult:
 
     Args:
         versions: number of deleted versions.
-        files: number of deleted files, without manifests and leases.
-        size_bytes: total size of these files.
+        files: number of other deleted files. The manifests of deleted versions and the leases that
+            have ended are not counted.
+        size_bytes: total size of the files that are counted in `files`.
     """
 
     versions: int
@@ -42,7 +43,7 @@ class ReferencedFiles:
     def read_files(self, backend: StorageBackend, retained: Mapping[int, FileEntry]) -> set[str]:
         """Return the files that the retained versions name; drop other versions from the cache.
 
-        `retained` has the manifest file of each retained version.
+        `retained` contains the manifest file of each retained version.
         """
         cached, self._files_by_version = self._files_by_version, {}
         for number, listed in retained.items():
@@ -132,7 +133,10 @@ def _prune_leases(backend: StorageBackend, now_s: float) -> set[int]:
 
 
 def _find_partial_files(backend: StorageBackend) -> list[tuple[str, list[FileEntry]]]:
-    """Return the partial files of killed writers in the folders of manifests and leases."""
+    """Return the partial files in the folders of manifests and leases, by the name of the folder.
+
+    Killed writers have left them, unless they are being written now.
+    """
     return [
         (folder, [file for file in backend.list(folder) if file.name.endswith(PARTIAL_SUFFIX)])
         for folder in (manifest.VERSIONS_FOLDER, leases.LEASES_FOLDER)

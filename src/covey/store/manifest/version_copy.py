@@ -42,7 +42,8 @@ def copy_version(source: Location, target: Location, number: int, label: str) ->
         The manifest of the copy in the target store.
 
     Raises:
-        StoreError: if the version does not exist, or a file is damaged.
+        StoreError: if the version does not exist, or its manifest is damaged. Other files are
+            copied unread: a copy that is damaged is noticed when it is opened.
     """
     source_backend, target_backend = open_storage(source), open_storage(target)
     if (labelled := find_labelled_manifest(target_backend, label)) is not None:

@@ -8,7 +8,7 @@ Modules, in the order in which a merge passes through them:
 
 - `policy`: `TieredMergePolicy`, which chooses segments by level and by share of dead rows.
 - `operation`: `MergeOperation`, the inputs of a merge; builds, writes and installs the results.
-- `process`: `MergeProcess`, a child process that builds merges on requests in lines of JSON.
+- `process`: `MergeProcess`, a child process that receives requests for merges and builds them.
 - `background`: `BackgroundMerger`, which does merges in such processes until it is closed.
 
 Without merges a store stays correct, but queries become slower with every batch. `Store.merge` does

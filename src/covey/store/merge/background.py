@@ -31,7 +31,7 @@ class BackgroundMerger:
             store.apply(changes)
 
     Args:
-        store: the store, which must be open for as long as the merger.
+        store: the store, which must stay open until the merger is closed.
         processes: number of processes; each does one merge at a time.
     """
 
@@ -77,7 +77,9 @@ class BackgroundMerger:
                         self._stop_event.wait(_POLL_SECONDS)
             except Exception as error:
                 if not self._stop_event.is_set():
-                    _log.exception("a merge failed; it will be tried again")
+                    _log.exception(
+                        "a merge failed; it will be tried again in %g seconds", _RETRY_SECONDS
+                    )
                     self.last_error = error
                     self._stop_event.wait(_RETRY_SECONDS)
             finally:

@@ -49,10 +49,11 @@ class MergedSegment:
 
 
 def merge_segments(operation: MergeOperation) -> Iterator[tuple[int | None, IndexedSubscriptions]]:
-    """Yield the merged segment, or one segment per zone, each with its zone number or None.
+    """Yield pairs of a zone number, or None for no zone, and the content of a merged segment.
 
-    Merged segments have the live subscriptions of all segments, without expired regions. If there
-    are no live subscriptions, nothing is yielded.
+    With a zone map, there is a pair for each zone that has subscriptions; otherwise there is a
+    single pair. Merged segments contain the live subscriptions of all segments, without expired
+    regions. If no subscription remains, nothing is yielded.
 
     Cost: that of `IndexedSubscriptions.build`; about three copies of the regions in memory.
     """
@@ -71,7 +72,7 @@ def merge_segments(operation: MergeOperation) -> Iterator[tuple[int | None, Inde
 def write_merged(operation: MergeOperation, content_store: ContentStore) -> list[MergedSegment]:
     """Build the merged segments, write their files, and return the merged segments.
 
-    The list is empty if no row is live.
+    The list is empty if no subscription remains.
     """
     written = []
     for zone, subscriptions in merge_segments(operation):
@@ -88,9 +89,9 @@ def install_merged(
 ) -> list[LiveSegment]:
     """Return the segments of a version with the inputs of a merge replaced by its results.
 
-    Rows that died since the claim are dead in the results. If an input is missing in
-    `live_segments`, all its rows have died. The results are put at the position of the first input;
-    they are put before all other segments if they were spread over zones or no input remains.
+    Rows that died since the merge was claimed are dead in the results. If an input is missing in
+    `live_segments`, all its rows have died. The results are put at the position of the first input.
+    If they were spread over zones, or no input remains, they are put before all other segments.
 
     Args:
         operation: the merge.

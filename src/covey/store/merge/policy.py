@@ -91,7 +91,7 @@ class TieredMergePolicy:
         live regions is returned. Merging until no merge is due always ends.
 
         Args:
-            sizes: the sizes of all segments, in the order in which the version has them.
+            sizes: the sizes of all segments, in the order of the segments in the version.
         """
         settled_count = (
             len(sizes) - 1 if sizes and self.should_rewrite_last(sizes[-1], 0) else len(sizes)

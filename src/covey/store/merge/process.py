@@ -1,8 +1,8 @@
-"""Merge process: a child process that builds merges on requests in lines of JSON.
+"""Merge process: a child process that receives requests for merges and builds them.
 
-The process reads and writes only local files, even if the file system of the store is remote. It
-ends when its standard input ends. So after the end of the process that started it, the merge
-process finishes at most one merge.
+Requests and answers are lines of JSON on standard input and standard output. The process reads and
+writes only local files, even if the file system of the store is remote. It ends when its standard
+input ends. So after the end of the process that started it, it finishes at most one merge.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class MergeProcess:
     def run(self, operation: MergeOperation, content_store: ContentStore) -> list[MergedSegment]:
         """Build a merge in the process, add the merged files to the store, and return them.
 
-        The result is empty if no row is live.
+        The result is empty if no subscription remains.
 
         Raises:
             StoreError: if the merge fails, or the process ended.
@@ -106,7 +106,7 @@ class MergeProcess:
         """Send a request to the process and return its answer.
 
         Raises:
-            StoreError: if the process has ended.
+            StoreError: if the process has ended, or its answer is not JSON.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -116,15 +116,17 @@ class MergeProcess:
             answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         except (OSError, ValueError):
             code = self._process.poll()
-            raise StoreError(f"the merge process ended (exit code {code})") from None
+            raise StoreError(
+                f"the merge process ended or gave no valid answer (exit code {code})"
+            ) from None
         return answer
 
 
 def serve_requests() -> None:
     """Build the merges that are requested on standard input, until it ends.
 
-    A request is one line of JSON, and so is the answer on standard output: a list of the merged
-    segments as `built`, or the message of an error as `error`.
+    A request is one line of JSON. The answer on standard output is one line of JSON as well; it
+    contains a list of the merged segments as `built`, or the message of an error as `error`.
     """
     for line in sys.stdin:
         try:

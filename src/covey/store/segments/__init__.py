@@ -1,8 +1,8 @@
 """Segments: immutable files of indexed subscriptions, and the tombstones of their rows.
 
-A segment has the ids of its subscriptions, an index of their regions, and for each region the row
-of its subscription. A later change never modifies a segment: rows that it removes or replaces get
-tombstones, which belong to the version.
+A segment contains the ids of its subscriptions, an index of their regions, and for each region the
+row of its subscription. A later change never modifies a segment: rows that the change removes or
+replaces get tombstones, which belong to the version.
 
 Modules, in the order in which subscriptions pass through them:
 

@@ -31,8 +31,9 @@ def expiry_domain(space: Space, attribute: str) -> Domain:
     domain = None if type_.is_vector or type_.is_tags else key_domain(type_)
     if domain is None or domain.dtype != np.int64:
         raise SchemaError(
-            f"{attribute!r} is {type_}, whose values are not numbers of 64 bits: expiry needs a "
-            "number, date or timestamp"
+            f"attribute {attribute!r} has type {type_}, whose keys are not integers of 64 bits: "
+            "regions can expire by an integer, a float, a decimal of at most 18 digits, a date or "
+            "a timestamp"
         )
     return domain
 

@@ -141,7 +141,7 @@ class SegmentOpener:
     def open_segments(
         self, manifest: Manifest, include: Callable[[SegmentEntry], bool] = lambda _: True
     ) -> tuple[LiveSegment, ...]:
-        """Open and verify each segment of a version for whose entry `include` returns true."""
+        """Open and verify those segments of a version for whose entry `include` returns true."""
         tombstones = (
             None
             if manifest.tombstones_file is None

@@ -36,7 +36,7 @@ class SubscriptionBatch:
     """Batch of subscriptions that are not indexed yet.
 
     Region r belongs to the subscription in row `subscription_rows[r]` of `ids`; these rows are in
-    any order. `revisions` has the revision of each subscription, which is stored and not
+    any order. `revisions` contains the revision of each subscription, which is stored and not
     interpreted. `replica_mask` is true for replicas, which are subscriptions whose home zone is
     another zone; it is None if there are none.
     """
@@ -97,8 +97,8 @@ class IndexedSubscriptions:
     Args:
         ids: the ids, in the order of their keys.
         index: the index of the regions.
-        subscription_rows: for each region the row of its subscription, ascending; None if
-            subscription i has exactly region i.
+        subscription_rows: for each region the row of its subscription, ascending; None if each
+            subscription i has exactly one region, which is region i.
         revisions: the revision of each subscription; None if all are 0. In that case the file does
             not contain them.
         replica_bits: one bit per subscription, set for replicas; None if there are none.
@@ -125,7 +125,8 @@ class IndexedSubscriptions:
     ) -> IndexedSubscriptions:
         """Build the index of a batch, in which each id occurs once.
 
-        Row i of `forward_to` has the zones to which events that match subscription i are forwarded.
+        Row i of `forward_to` contains the zones to which events that match subscription i are
+        forwarded.
         """
         order = batch.ids.argsort_by_key()
         new_rows = np.empty_like(order)
@@ -150,7 +151,11 @@ class IndexedSubscriptions:
 
     @classmethod
     def from_file(cls, file: MappedArrays) -> IndexedSubscriptions:
-        """Return the subscriptions in a file, whose arrays are not copied."""
+        """Return the subscriptions in a file, whose arrays are not copied.
+
+        Raises:
+            StoreError: if the file does not contain a segment, or it cannot be read.
+        """
         if file.meta.get("kind") != _KIND:
             raise StoreError(f"file {file.sha256} contains {file.meta.get('kind')}, not a segment")
         space = space_from_json(file.meta["space"])
@@ -171,9 +176,9 @@ class IndexedSubscriptions:
     def encode(self) -> EncodedFile:
         """Return the segment as a file that differs from every other file.
 
-        Even two segments with the same content get different files, by a random number. A merge
-        identifies its inputs by file name, so it could not distinguish an input from a later
-        segment with the same file name.
+        The file contains a random number, so that even two segments with the same content get
+        different files. A merge identifies its inputs by file name; with equal names, it could not
+        distinguish an input from a later segment.
         """
         arrays: dict[str, NDArray[Any]] = {f"ids.{k}": v for k, v in self.ids.to_arrays().items()}
         arrays |= {f"index.{name}": array for name, array in self.index.to_arrays().items()}
@@ -197,8 +202,8 @@ class IndexedSubscriptions:
     def keys_by_ordinal(self) -> Rows | None:
         """Return the keys of ids in the order of ordinals, or None.
 
-        The result is None unless each subscription i has exactly region i. The array is computed by
-        the first call and cached; it has 8 bytes per subscription.
+        The result is None unless each subscription i has exactly one region, which is region i. The
+        array is computed by the first call and cached; it has 8 bytes per subscription.
         """
         if self.subscription_rows is None and not self._ordinal_keys_cache:
             self._ordinal_keys_cache.append(self.index.arrange_by_ordinal(self.ids.keys))
@@ -257,7 +262,7 @@ class IndexedSubscriptions:
         return replica_mask
 
     def _take_regions(self, rows: Rows) -> Regions:
-        """Return the regions at the given region rows."""
+        """Return the regions at `rows`, which are region rows."""
         return (
             self.index.reconstruct_regions(rows)
             if self.original_regions is None

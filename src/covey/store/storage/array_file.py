@@ -164,7 +164,7 @@ def _map_file(file: BinaryIO) -> mmap.mmap:
 
 
 def _address_space_message(name: str, size_bytes: int) -> str:
-    """Return the message for a map that does not fit in the address space."""
+    """Return the message for a file whose memory map does not fit in the address space."""
     problem = f"{name} cannot be mapped into memory: {size_bytes} bytes do not fit"
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:

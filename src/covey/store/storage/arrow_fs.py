@@ -40,7 +40,7 @@ class ArrowBackend:
         for name, pieces in files.items():
             try:
                 self._write_whole(name, pieces)
-            except OSError:  # HDFS does not move onto an existing file, which may be the same
+            except OSError:  # HDFS does not move onto an existing file, even if it is equal
                 if self._file_size(name) != sum(map(len, pieces)):
                     raise
 

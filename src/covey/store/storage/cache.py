@@ -52,7 +52,7 @@ class Cache:
         downloaded again.
 
         Raises:
-            StoreError: if the downloaded file is damaged.
+            StoreError: if the downloaded file is damaged, or the folder cannot be created.
         """
         self._create_folders()
         path = self.folder / sha256

@@ -23,7 +23,7 @@ FILES_FOLDER = "files"
 
 @dataclass(frozen=True, slots=True)
 class ContentStore:
-    """Content-addressed files of one store, with the local cache for a remote file system."""
+    """Content-addressed files of one store; if its file system is remote, `cache` has copies."""
 
     backend: StorageBackend
     cache: Cache

@@ -1,4 +1,4 @@
-"""Rebuild of a zone that a rebalance changed: its subscriptions, from the old zones."""
+"""Rebuild of a zone that a rebalance changed: collect its subscriptions from the old zones."""
 
 from __future__ import annotations
 

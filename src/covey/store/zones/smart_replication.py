@@ -3,9 +3,9 @@
 The home zone is the first zone that a subscription meets. In each other zone that a covered
 subscription meets, there is a subscription that covers it. An event of such a zone that matches the
 covered subscription therefore matches the covering subscription, which forwards the event to the
-home zone. So a zone has up to two segments. One has local subscriptions, some of which forward
-events. The other has covered subscriptions that meet several zones and have this home zone; it is
-also matched with events that other zones forward.
+home zone. So a zone has up to two segments. One contains local subscriptions, some of which forward
+events. The other contains covered subscriptions that meet several zones and have this home zone; it
+is also matched with events that other zones forward.
 
 All zones determine the same covered subscriptions without communication, because a region meets
 every zone that is met by a region that it covers. For balls this does not hold, because it is not
@@ -41,10 +41,10 @@ Rows = NDArray[np.int64]
 class SmartPlacement:
     """Division of the subscriptions of a zone.
 
-    `local` has the subscriptions that are matched only with events of this zone. `forward_to` has
-    for each of these the zones to which matching events are forwarded. `home_only` has covered
-    subscriptions that meet several zones and have this home zone; they are matched with forwarded
-    events as well.
+    `local` contains the subscriptions that are matched only with events of this zone. `forward_to`
+    contains, for each of these, the zones to which matching events are forwarded. `home_only`
+    contains covered subscriptions that meet several zones and have this home zone; they are matched
+    with forwarded events as well.
     """
 
     local: SubscriptionBatch
@@ -102,7 +102,7 @@ def stage_zone(
 
 
 def _find_coverers(batch: SubscriptionBatch) -> Rows:
-    """Return for each subscription the row of another that covers it, or its own row.
+    """Return for each subscription the row of another subscription that covers it, or its own row.
 
     The covering subscription is not covered itself. Subscriptions with several regions or a ball
     are not compared, so they get their own row.
