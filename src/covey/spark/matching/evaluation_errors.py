@@ -85,8 +85,9 @@ def find_undecided_pairs(
 ) -> Iterator[UndecidedPairs]:
     """Yield the pairs that are undecided because an expression raises an error on the event.
 
-    A pair is undecided if the event does not match, but satisfies all conditions of one region of
-    the subscription that do not depend on expressions that raise.
+    A pair is yielded for an expression if the event does not match while the value of this
+    expression is null, but could match if all expressions that raise had suitable values. Thus the
+    event satisfies all conditions of one region that do not depend on expressions that raise.
 
     Args:
         snapshot: the subscriptions.
@@ -139,10 +140,11 @@ def _subtract_pairs(pairs: Pairs, others: Pairs) -> Pairs:
 
 @dataclass(frozen=True, slots=True)
 class FindUndecidedTask:
-    """Function of a `mapInArrow` that finds undecided pairs of events with subscriptions.
+    """Function of a `mapInArrow` that finds undecided pairs of events and subscriptions.
 
     Input columns: the event as a struct, then attributes, including the flags of `expressions`.
-    Output columns: the id of the subscription, the position in `expressions`, and the event.
+    Output columns: the id of the subscription, the position of the expression in `expressions`, and
+    the event.
 
     Args:
         location: location of the store.
