@@ -57,7 +57,7 @@ def boxes_to_points(lower: Floats, upper: Floats) -> Floats:
 
     Args:
         lower: lower ends of n boxes, n rows and k columns.
-        upper: upper ends of the boxes, in the same shape.
+        upper: upper ends of the boxes, with the same shape.
 
     Returns:
         Points, n rows and 2k columns: -lower and upper of the first column, then of the second, and
@@ -103,8 +103,8 @@ class _TreeNode:
 class _LayeredNode:
     """Node of the tree of the last two coordinates, with its points sorted by the last one.
 
-    Position i in the node is position `left_ordinals[i]` in the left half and `right_ordinals[i]`
-    in the right half.
+    For key i, the first key of the left half that is not smaller is at position `left_ordinals[i]`;
+    the first one of the right half is at position `right_ordinals[i]`.
     """
 
     coordinate: int
