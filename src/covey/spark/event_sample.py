@@ -36,7 +36,8 @@ def sample_events(
         max_events: largest number of events in the sample.
 
     Raises:
-        SchemaError: the events lack a column of an attribute, or it has another type.
+        SchemaError: the events lack a column of an attribute, or the column has another type than
+            the attribute.
     """
     try:
         check_event_columns(space, [n for n in attributes if n != VALIDITY], events.schema)

@@ -77,8 +77,8 @@ class Matcher(
     - `outputMode`: `"pairs"` returns a row for each match, `"arrays"` a row for each event with the
       list of matched ids. `eventCols` are the columns of events in the output (default: all), and
       `outputCol` is the name of the column with ids.
-    - `handleInvalid`: `"skip"` to only list rejected subscriptions, or `"error"` to raise the error
-      of the rejected subscription with the smallest id.
+    - `handleInvalid`: `"skip"` only lists rejected subscriptions, and `"error"` raises the error of
+      the rejected subscription with the smallest id.
     - `vectors`: for each `array<float>` column that distances use, the number of its elements.
     - `maxDerived`: largest number of different expressions, other than columns, that all predicates
       together may compare; Spark computes each of them for every event.
@@ -87,9 +87,10 @@ class Matcher(
     - `validFromCol`, `validToCol`: columns with the start and the end of the validity interval of a
       subscription. The interval is compared with the column `eventTimeCol` of the events or, if
       that is not set, with Spark's current time.
-    - `zones`: number of zones over which subscriptions are spread, if they need more memory than a
-      worker has. Events are then shuffled once to their zones. `"auto"` makes as many zones as
-      necessary, often one. Pass events to `fit` too, so that zones have equal work.
+    - `zones`: number of zones over which subscriptions are spread (default: 1). Use several zones
+      if subscriptions need more memory than a worker has; events are then shuffled to their zones.
+      `"auto"` makes as many zones as necessary, often one. Pass events to `fit` too, so that all
+      zones have about equal work.
     - `replication`: `"pure"` stores a subscription in every zone that it meets. `"smart"` stores a
       covered subscription (one that another subscription covers) only in one zone. A second shuffle
       then forwards events to the zones in which they may have further matches. This needs less
@@ -100,7 +101,8 @@ class Matcher(
 
     Cost: subscriptions are shuffled once by id, parsed and indexed by all workers, and merged in
     one task. Parsing and indexing take a worker about 10 µs per predicate if predicates share
-    templates. The model has 100 to 150 bytes per region, and each machine maps it into memory once.
+    templates. The model takes 100 to 150 bytes per region, and each machine maps it into memory
+    once.
 
     >>> Matcher(idCol="alert", outputMode="arrays").getIdCol()
     'alert'

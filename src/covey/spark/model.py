@@ -115,6 +115,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         Raises:
             InvalidArgumentError: a column is missing, or the ids have another type than those of
                 the model.
+            PredicateError: a change is rejected, and `handleInvalid` is `"error"`.
 
         Cost: parsing and indexing of the changes, and a checksum over the whole version. After
         several updates, segments are merged, and their subscriptions are indexed again.

@@ -55,8 +55,7 @@ def to_attribute_type(data_type: DataType) -> Type:
 
     Text types whose values only Spark can compare are converted to a type that no attribute can
     have. These are types with a collation other than the default, in which 'a' may equal 'A', and
-    types of a fixed length: Spark pads a literal with blanks before it compares the literal with
-    them.
+    types of a fixed length, for which Spark pads literals with blanks before a comparison.
     """
     type_name = data_type.simpleString()
     if _COMPARED_BY_SPARK.search(type_name):

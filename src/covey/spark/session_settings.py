@@ -148,7 +148,7 @@ def check_session_settings(space: Space, spark: SparkSession) -> None:
     if changes:
         raise SchemaError(
             "predicates would mean something else than when the model was fitted: "
-            f"{', '.join(changes)}; set it as before, or fit again"
+            f"{', '.join(changes)}; restore the previous value, or fit again"
         )
     if not current.agrees_with(recorded):
         raise SchemaError(

@@ -68,7 +68,10 @@ def select_attribute_or_time(space: Space, name: str, time_column: str | None) -
 
 
 def select_event_time(column: str | None) -> Column:
-    """Return the time of an event: a column cast to a timestamp; None for Spark's current time."""
+    """Return the expression with which Spark computes the time of an event.
+
+    It is the column cast to a timestamp, or Spark's current time if `column` is None.
+    """
     if column is None:
         return F.current_timestamp()
     return select_column(column).cast("timestamp")

@@ -165,7 +165,7 @@ def _no_subscriptions_error(model: MatcherModel) -> InvalidArgumentError:
 def _count_statuses_by_attribute(
     regions: Regions, statuses: NDArray[np.int8]
 ) -> dict[str, dict[str, int]]:
-    """Return by attribute and status how many regions of this status constrain the attribute."""
+    """Return, by attribute and status, how many regions with the status constrain the attribute."""
     names = STATUS_NAMES[:NEVER_MATCHES]
     counts = {
         name: np.bincount(statuses[constraints.rows], minlength=len(names))

@@ -26,7 +26,7 @@ class ReductionResult:
         summary: number of regions that each step removed, and number of filters.
         seconds_by_step: seconds of each step.
         folder: folder of the tables, relative to the location of the store.
-        status_counts_by_attribute: by attribute and status, how many regions of this status
+        status_counts_by_attribute: by attribute and status, how many regions with the status
             constrain the attribute.
     """
 

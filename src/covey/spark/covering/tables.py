@@ -184,7 +184,8 @@ def _stage_active_or_redundant(
 ) -> NamedArrays:
     """Stage the segment of the active subscriptions, or of the redundant ones.
 
-    It stages the active subscriptions if `start` is 0, and the redundant ones if `start` is 1.
+    The function stages the active subscriptions if `start` is 0, and the redundant ones if `start`
+    is 1. It is the `work` of a `SharedArrayJob` with two portions of one row.
     """
     assert stop == start + 1
     is_active = shared_arrays.arrays["is_active"]

@@ -197,8 +197,8 @@ def find_column_type(frame: DataFrame, column: str, param_name: str) -> DataType
         if field.name.lower() == column.lower():
             return field.dataType
     raise InvalidArgumentError(
-        f"{param_name} names the column {column!r}, but the columns of the DataFrame are "
-        f"{', '.join(frame.columns)}"
+        f"the DataFrame has no column {column!r}, which is the value of {param_name}: its columns "
+        f"are {', '.join(frame.columns)}"
     )
 
 
@@ -261,9 +261,9 @@ def _list_range_columns(params: MatcherParams) -> tuple[RangeColumns, ...]:
 
 
 def _range_ends_by_attribute(params: MatcherParams) -> dict[str, Sequence[str | None]]:
-    """Return for each attribute the user's names of the two columns with its ends.
+    """Return for each attribute the names of the two columns with its ends, as the user set them.
 
-    A name is None if the parameter for it is not set.
+    A name is None if `validFromCol` or `validToCol` is not set.
     """
     validity = [params._param_value(params.validFromCol), params._param_value(params.validToCol)]
     return {
@@ -275,7 +275,7 @@ def _range_ends_by_attribute(params: MatcherParams) -> dict[str, Sequence[str | 
 def _estimate_parallelism(spark: SparkSession) -> int:
     """Return an estimate of the number of tasks that Spark runs at once, from the plan of a query.
 
-    The plan is available without a job, and through Spark Connect too.
+    The plan is available without a job, also through Spark Connect.
     """
     plan = spark.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0]
     splits = re.search(r"splits=(?:Some\()?(\d+)", plan)

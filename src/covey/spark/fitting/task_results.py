@@ -115,10 +115,7 @@ class TaskResults:
             self._waiting_tables.append(content.getvalue())
 
     def waiting_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield batches: rows with waiting subscriptions, and a row for each unknown expression.
-
-        An expression is unknown if its type is unknown.
-        """
+        """Yield batches with waiting subscriptions, and with the expressions of unknown type."""
         rows: list[dict[str, Any]] = [
             {"kind": WAITING_KIND, "rows": content} for content in self._waiting_tables
         ]

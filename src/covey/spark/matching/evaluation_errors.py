@@ -1,8 +1,8 @@
 """Undecided pairs: an event and a subscription for which an expression raises an error.
 
 An expression that would raise an error on an event is null there (`covey.space.guard`), and so the
-event does not match. Spark's `where` would end the job instead. This module finds the pairs in
-which the value of the expression would have decided, so that the user can be informed.
+event does not match. Spark's `where` would end the job instead. This module finds the pairs for
+which the missing value would have decided whether they match, so that the user can be informed.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ def find_undecided_pairs(
 ) -> Iterator[UndecidedPairs]:
     """Yield the pairs that are undecided because an expression raises an error on the event.
 
-    A pair is yielded for an expression if the event does not match while the value of this
-    expression is null, but could match if all expressions that raise had suitable values. Thus the
-    event satisfies all conditions of one region that do not depend on expressions that raise.
+    A pair is yielded for an expression if the event could match with suitable values of all
+    expressions that raise, but cannot match while this expression is null, even with suitable
+    values of the other expressions.
 
     Args:
         snapshot: the subscriptions.
@@ -119,7 +119,7 @@ def find_undecided_pairs(
 
 
 def _free_expressions(points: Regions, expressions: Sequence[str]) -> Regions:
-    """Return the regions of events without their constraints on these expressions and flags."""
+    """Return the regions of events without constraints on these expressions and their flags."""
     flags = (points.space[name].flag.name for name in expressions)
     free = {*expressions, *flags}
     constraints = {

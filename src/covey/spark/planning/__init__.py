@@ -1,4 +1,4 @@
-"""Assign the rows of a DataFrame of subscribers, of which there may be any number, to brokers.
+"""Assign the rows of a DataFrame of subscribers to brokers; there may be any number of rows.
 
 `covey.plan` searches for filters with a sample of the subscribers. Spark then finds the leaf
 brokers whose filters cover each row, assigns rows to leaves within their capacities, and verifies
@@ -15,5 +15,5 @@ Tasks, in the order of the passes:
     FindUncoveredTask  rows that no leaf within the delay limit covers; filters are widened for them
     LeafSetTask        for each row the number of its leaf set: leaves that can serve it
     AssignBrokerTask   for each row its broker, from its leaf set and its rank in the leaf set
-    VerifyTask         numbers of rows whose delay is too long, or that their filter does not cover
+    VerifyTask         numbers of rows with too long a delay, and of rows outside their filter
 """

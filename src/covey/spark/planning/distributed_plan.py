@@ -159,8 +159,8 @@ def assign_subscribers(
     Raises:
         InvalidArgumentError: a column is missing or not a number, or an argument is out of range.
 
-    Cost: a search on the driver, and six passes over the subscribers. One of them sorts them by
-    leaf set.
+    Cost: a search on the driver, and six passes over the subscribers. One of these passes sorts the
+    subscribers by leaf set.
     """
     check_range("steps", 0 if steps is None else steps, 0)
     check_range("sample_size", sample_size, 1)

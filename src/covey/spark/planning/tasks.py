@@ -166,8 +166,8 @@ class VerifyTask:
     """Function of a `mapInArrow` that counts violations of a plan.
 
     There is one output row for each batch. `late` is the number of subscribers whose delay is too
-    long, and `uncovered` the number of those whose box is not covered by the filter of their
-    broker.
+    long. `uncovered` is the number of subscribers whose box the filter of their broker does not
+    cover.
     """
 
     leaves: BatchLeaves

@@ -1,7 +1,7 @@
 """Build the segments of zones in workers, from the rows of staged segments.
 
-A worker opens one staged segment at a time. The numbers of rows are shuffled by zone, and not the
-subscriptions: the task that builds a zone reads its rows from the same staged segments.
+A worker opens one staged segment at a time. Subscriptions are not shuffled, only their row numbers,
+home zones and flags: the task that builds a zone reads its rows from the same staged segments.
 
 Cost: each task that builds a zone opens every staged segment that has rows for this zone.
 """

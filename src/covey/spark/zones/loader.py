@@ -106,9 +106,9 @@ def choose_zone_count(
 ) -> int:
     """Return the requested number of zones; for "auto", the number that a worker's memory requires.
 
-    With "auto", the allowed size of a zone is a quarter of `memory_bytes`, or 1 GiB if that is
-    None. If all segments together are not larger, one zone is enough. Otherwise a zone gets about
-    four fifths of the allowed size.
+    With "auto", the allowed size of a zone is a quarter of `memory_bytes` (at least 1 MiB), or
+    1 GiB if `memory_bytes` is None. If all segments together are not larger, one zone is enough.
+    Otherwise a zone gets about four fifths of the allowed size.
 
     >>> choose_zone_count([StagedSegment("a", 3 << 30, 10)], "auto", None)
     4
@@ -123,8 +123,8 @@ def choose_zone_count(
 def read_worker_memory_bytes(spark: SparkSession) -> int | None:
     """Return the memory of one Python worker according to `spark.executor.pyspark.memory`.
 
-    The result is None if the setting is missing or cannot be read. The setting is for a Spark
-    executor; its workers, one for each core, get equal parts.
+    The result is None if the setting is missing or cannot be parsed. The setting is the memory of a
+    Spark executor, which its workers, one for each core, share equally.
     """
     setting = spark.conf.get("spark.executor.pyspark.memory", None)
     if not setting:
