@@ -72,7 +72,7 @@ class FlipReport:
 def kill_writers(
     folder: Path, kills: int, *, seed: int = 0, max_delay_s: float = 0.3
 ) -> KillReport:
-    """Kill a writer with SIGKILL while it applies batches and merges, and check the store.
+    """Kill writers with SIGKILL while they apply batches and merge, and check the store.
 
     After each kill, the store must open. It must contain all acknowledged batches, at most one
     batch more, and nothing else. The function forks, so call it in a process without other threads.
@@ -116,10 +116,10 @@ def kill_writers(
 
 
 def flip_bytes(folder: Path, flips: int, *, seed: int = 0) -> FlipReport:
-    """Change one byte of a random file of a store, query the store, and restore the byte.
+    """Change random bytes in the files of a store, one at a time, and check the store.
 
-    After each flip, the newest version and a random version are queried. Each query must return the
-    right answer or raise `StoreError`.
+    After each change (a flip), the newest version and a random version are queried. Each query must
+    return the right answer or raise `StoreError`. Then the byte is restored.
 
     Args:
         folder: an empty folder for the store.
