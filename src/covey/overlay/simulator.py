@@ -108,7 +108,7 @@ class Simulator:
         self.nodes[name] = node
 
     def inject(self, name: NodeName, message: object) -> None:
-        """Let a node handle a message from outside; a node that is down does so after its restart."""
+        """Let a node handle a message from outside; if it is down, after its restart."""
         if name in self._down_queues:
             self._down_queues[name].append(message)
         else:

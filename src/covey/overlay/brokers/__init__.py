@@ -1,4 +1,4 @@
-"""A tree of brokers that forward events along links, with covering decided link by link.
+"""A tree of brokers that forward events along links; covering is decided link by link.
 
 A subscription is advertised on every link except the one that it came from, unless the routing
 table of the link finds it redundant. An event is forwarded on a link if the neighbour advertised a

@@ -113,7 +113,10 @@ class _BrokerRun:
             self.brokers.append(self.network.join(self.pick_member()))
 
     def leave(self) -> None:
-        """Remove a random broker with its clients; events in flight may be lost."""
+        """Remove a random broker with its clients; events in flight may be lost.
+
+        Do nothing if there are only two brokers, or if the trial uses the rules of the paper.
+        """
         if len(self.brokers) > 2 and not self.trial.uses_paper_rules:
             name = self.pick_member()
             self.brokers.remove(name)

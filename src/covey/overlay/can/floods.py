@@ -21,8 +21,8 @@ __all__ = ["FloodTracker"]
 class _OpenFlood:
     """A forwarded flood to which not all neighbours have replied.
 
-    `sent_events` is the number of events that the dropped replicas have sent: the replica of this
-    node, and those that replies have reported so far.
+    `sent_events` is the number of events that dropped replicas have sent: the replica of this node,
+    and the replicas that the replies so far have counted.
     """
 
     flood: Flood

@@ -102,7 +102,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionAck:
-    """To a client: its subscription is settled, or if not `is_live`, its cancellation is complete.
+    """To a client: its subscription is settled; if `is_live` is false, it has been cancelled.
 
     A settled subscription is notified of every matching event that is published later.
     """
@@ -183,7 +183,7 @@ class Flood:
 
 @dataclass(frozen=True, slots=True)
 class FloodReply:
-    """A reply to a flood: it has arrived at the replying node.
+    """A reply to a flood: the flood has arrived at the replying node.
 
     It has also arrived at all nodes to which it was forwarded from there. `sent_events` is the
     number of events that the replicas dropped at these nodes had sent to the seat.

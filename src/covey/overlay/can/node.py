@@ -440,7 +440,11 @@ class CanNode:
                     self._send(name, claims)
 
     def _forward_after_leave(self, sender: NodeName, message: object) -> None:
-        """Handle a message at a node that left: count replies to its floods, forward the others."""
+        """Handle a message at a node that left.
+
+        The node counts replies to the floods that it has forwarded, and sends all other messages to
+        the node that took over its zones.
+        """
         if isinstance(message, FloodReply) and self.flood_tracker.expects(message):
             if (done := self.flood_tracker.receive_reply(message)) is not None:
                 flood, answer = done

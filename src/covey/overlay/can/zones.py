@@ -31,8 +31,8 @@ MAX_COORDINATE = math.nextafter(1.0, 0.0)
 class CanZone:
     """The points from `low`, inclusive, to `high`, exclusive.
 
-    `transfer_count` is how often the owner has changed. If two known zones contain a point, the
-    zone with the larger count is newer.
+    `transfer_count` is the number of times that the owner has changed. If two known zones contain a
+    point, the zone with the larger count is newer.
 
     >>> left, right = CanZone.whole_cube(2).split_in_half()
     >>> left, right.contains((0.5, 0.0)), left.touches(right)
