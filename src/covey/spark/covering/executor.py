@@ -95,7 +95,8 @@ class SparkExecutor:
     def _share_indexes(self, arrays: NamedArrays, **indexes: SegmentIndex) -> Any:
         """Share arrays, and the arrays of indexes, with all tasks.
 
-        An array of an index is stored under the name of the index, a dot, and its own name.
+        The arrays of an index are stored under names that begin with the name of the index and a
+        dot.
         """
         index_arrays = {
             f"{index_name}.{name}": array

@@ -23,7 +23,7 @@ __all__ = ["MatchTask", "match_bounded", "rebatch", "to_events"]
 
 Rows = NDArray[np.int64]
 
-_MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # of a batch that is matched at once
+_MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # limits of a batch
 _MAX_PAIRS = 1 << 22  # pairs of one query, unless a single event has more
 
 

@@ -15,5 +15,5 @@ Tasks, in the order of the passes:
     FindUncoveredTask  rows that no leaf within the delay limit covers; filters are widened for them
     LeafSetTask        for each row the number of its leaf set: leaves that can serve it
     AssignBrokerTask   for each row its broker, from its leaf set and its rank in the leaf set
-    VerifyTask         numbers of rows with too long a delay, and of rows outside their filter
+    VerifyTask         numbers of rows with too long a delay, or outside the filter of their broker
 """

@@ -84,7 +84,7 @@ def _check_modules(context: SparkContext) -> None:
     modules = _MODULES
 
     def find_missing(_: Iterable[int]) -> Iterable[str]:
-        # Workers unpickle this function before they have covey: it refers to nothing outside.
+        # Workers without covey must be able to unpickle this function, so it imports what it needs.
         from importlib.util import find_spec
 
         yield from (module for module in modules if find_spec(module) is None)
