@@ -11,7 +11,8 @@ Once the largest number of expressions is reached, an expression that differs on
 a derived attribute is refused without analysis.
 
 Cost: 0.1 to 0.3 s for a hundred expressions, on the driver. The analysis runs no Spark job, because
-the caller may occupy all the cores that a job would need. Only through Spark Connect, it runs jobs.
+the caller may occupy all the cores that a job would need. Through Spark Connect, however, it runs
+jobs.
 """
 
 from __future__ import annotations
