@@ -323,5 +323,5 @@ def test_when_nothing_can_be_read_it_says_so(boxes: Any) -> None:
     Path("s.json").write_text(json.dumps({"id": 1, "predicate": "x1 >"}) + "\n")
     done = run("reduce", "s.json", "points.parquet", "-o", "out")
     assert done.exit_code != 0
-    assert "none of 1 subscriptions is valid; the first by id is 1: " in done.output
+    assert "none of 1 subscriptions is valid; the error of the smallest id, 1, is: " in done.output
     assert not Path("out").exists()

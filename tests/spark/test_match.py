@@ -223,7 +223,8 @@ def test_range_ends_are_not_rounded(spark: SparkSession, events: DataFrame) -> N
     found = pairs(match(events, alerts, rangeCols={"price": ("low", "high")}))
     assert set(found) == expected(events, [(1, "price BETWEEN 9 AND 125")])
     with pytest.raises(
-        InvalidArgumentError, match=r"'odd' is bigint, but 'price' is double.*cast it"
+        InvalidArgumentError,
+        match=r"'odd' is bigint, but attribute 'price' is double.*cast the column",
     ):
         match(events, alerts, rangeCols={"price": ("low", "odd")})
     with pytest.raises(InvalidArgumentError, match=r"'low' is int, but 'tags' is array<string>"):
@@ -270,7 +271,8 @@ def test_messages_of_mistakes_say_what_to_do(
     with pytest.raises(InvalidArgumentError, match="be strings, but column 'id' is bigint"):
         match(events, alerts, predicateCol="id")
     with pytest.raises(
-        InvalidArgumentError, match=r"eventCols names 'x', but the events have n, symbol"
+        InvalidArgumentError,
+        match=r"eventCols contains 'x', but the columns of the events are n, symbol",
     ):
         match(events, alerts, eventCols=["x"])
     with pytest.raises(InvalidArgumentError, match=r"two columns 'id'.*outputCol"):

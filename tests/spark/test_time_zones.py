@@ -153,5 +153,5 @@ def test_a_changed_rule_of_the_session_time_zone_is_reported(spark: SparkSession
     space = Space.from_types({"n": pa.int32()}, settings=settings)
     check_session_settings(space, spark)
     other = settings.named_zones and settings.named_zones.find_rules("Europe/Rome")
-    with pytest.raises(SchemaError, match="other rules of time zone Europe/Oslo"):
+    with pytest.raises(SchemaError, match="other rules for time zone Europe/Oslo"):
         check_session_settings(replace(space, settings=replace(settings, zone_rules=other)), spark)

@@ -17,7 +17,7 @@ from covey.errors import CoveyError, InvalidArgumentError, PredicateError, Schem
         (
             "…\nModuleNotFoundError: No module named 'covey'\n SQLSTATE: 38000",
             CoveyError,
-            r"workers have no covey.*PYSPARK_PYTHON=.*python",
+            r"workers cannot import the package covey: set PYSPARK_PYTHON=.*python",
         ),
     ],
 )

@@ -57,11 +57,11 @@ def test_a_python_without_the_packages_is_refused_before_the_first_job(
 ) -> None:
     done = run({"PYSPARK_PYTHON": str(bare_python)}, bare_python.parent, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"refused: Spark's workers run {bare_python}, which has no " in done.stdout
+    assert f"refused: Spark's workers run {bare_python}, which lacks the packages " in done.stdout
     assert f"set PYSPARK_PYTHON={sys.executable} before Spark starts" in done.stdout
     assert "Traceback" not in done.stderr
 
 
 def test_a_python_that_does_not_start_is_refused(bare_python: Path, tmp_path: Path) -> None:
     done = run({"PYSPARK_PYTHON": "/no/such/python"}, bare_python.parent, tmp_path)
-    assert "refused: Spark's workers cannot start /no/such/python (" in done.stdout
+    assert "refused: Spark's workers cannot start their Python, /no/such/python (" in done.stdout

@@ -11,7 +11,7 @@ Packages:
 
 Modules, in the order in which a message passes through them:
 
-- `simulator`: run nodes: deliver messages in flight, in simulated time.
+- `simulator`: deliver messages between nodes, in simulated time.
 - `faults`: the probabilities that a packet is lost or duplicated.
 - `reliable_channel`: sequence numbers and acknowledgements, which restore lost packets and order.
 - `random_run`: random joins, leaves, subscriptions, events and crashes on any network.

@@ -8,17 +8,21 @@ from dataclasses import dataclass, field
 __all__ = ["DeliveryOracle", "TrialOutcome"]
 
 FindMatches = Callable[[int, Iterable[Hashable]], set[Hashable]]
-"""Function that takes an event number and subscription ids, and returns the ids that match."""
+"""Function that takes an event number and subscription ids; it returns the ids of those that match.
+
+Implementations compare the event with each of the subscriptions.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """Counts of notifications of a run: lost, invented, repeated, and all different ones.
+    """Counts of the lost, invented, repeated and different notifications of a run.
 
     Attributes:
         lost: number of required notifications that were not delivered. A notification is required
             if the subscription matches the event, was settled when the event was published, and
-            was not cancelled while the event was in flight.
+            was not cancelled while the event was in flight. Notifications that `waive_in_flight`
+            waived are not required.
         invented: number of delivered notifications whose subscription does not match the event,
             or was not live at any time while the event was in flight.
         repeated: number of deliveries of notifications that had been delivered already; a receiver
@@ -41,7 +45,7 @@ class TrialOutcome:
 
 @dataclass(slots=True)
 class DeliveryOracle:
-    """Record of the subscriptions that must be notified, and may be notified, of each event.
+    """Record of the subscriptions that must be notified and that may be notified of each event.
 
     An event is in flight from its publication until `clear_in_flight`. A subscription is live from
     `subscribe` to `cancel`, and settled from the time when the whole network knows it. Matching
@@ -70,7 +74,10 @@ class DeliveryOracle:
             self._allowed[event].add(id_)
 
     def mark_settled(self, ids: Iterable[Hashable]) -> None:
-        """Mark live subscriptions as settled: they must be notified of all later events."""
+        """Mark subscriptions as settled: they must be notified of all matching later events.
+
+        Ids of subscriptions that are not live are ignored.
+        """
         self._settled_ids |= self._live_ids & set(ids)
 
     def cancel(self, id_: Hashable) -> None:
@@ -93,7 +100,11 @@ class DeliveryOracle:
         self._settled_ids.clear()
 
     def publish(self, event: int) -> None:
-        """Add an event in flight, with the subscriptions that are settled and live now."""
+        """Add an event in flight.
+
+        Subscriptions that are settled now must be notified of it if they match; those that are live
+        now may be notified.
+        """
         self._required[event], self._allowed[event] = set(self._settled_ids), set(self._live_ids)
         self._in_flight.add(event)
 

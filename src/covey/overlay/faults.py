@@ -11,7 +11,9 @@ __all__ = ["Faults"]
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Probabilities that a packet is lost or duplicated; with faults, packets are also reordered.
+    """Probabilities that a packet is lost or duplicated.
+
+    In a network with `Faults`, packets are also reordered, even if both probabilities are 0.
 
     Raises:
         InvalidArgumentError: a value is not a probability, or all packets would be lost.
@@ -24,7 +26,7 @@ class Faults:
     duplicate_probability: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raise InvalidArgumentError unless both values are probabilities."""
+        """Raise InvalidArgumentError unless both values are in their ranges."""
         if not (0 <= self.loss_probability < 1 and 0 <= self.duplicate_probability <= 1):
             raise InvalidArgumentError(
                 "loss_probability must be from 0 to less than 1 and duplicate_probability from 0 "

@@ -74,7 +74,7 @@ class RandomRun(Protocol):
 def run_random_trial(
     run: RandomRun, weights: Sequence[int], steps: int, *, with_faults: bool
 ) -> TrialOutcome:
-    """Carry out random actions, then publish events one by one; return what the oracle counts.
+    """Carry out random actions, then publish events one by one; return the counts of the oracle.
 
     Args:
         run: the network with its actions.
@@ -86,7 +86,7 @@ def run_random_trial(
     simulator = run.network.simulator
 
     def crash() -> None:
-        """Crash a random node for a random time, in a run with faults."""
+        """Crash a random node for a random time; do nothing in a run without faults."""
         if with_faults:
             simulator.crash(run.pick_member(), _MAX_CRASH_DURATION * run.random.random())
 

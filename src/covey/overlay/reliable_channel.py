@@ -55,7 +55,11 @@ class ChannelReceiver:
     early_messages: dict[int, Any] = field(default_factory=dict)
 
     def receive(self, number: int, message: object) -> list[object]:
-        """Store a message; return all messages that are next in order now, possibly none."""
+        """Return the messages that are next in order after the arrival of a message.
+
+        A message that arrives too early is stored, and nothing is returned. A message that arrived
+        before is dropped.
+        """
         if number >= self.next_number:
             self.early_messages[number] = message
         ready = []

@@ -5,8 +5,8 @@ gives the same run, message for message. Messages between two nodes arrive in or
 delays; messages of different pairs of nodes arrive in any order. With `Faults`, packets are lost,
 duplicated and reordered, and nodes may crash. Then sequence numbers, acknowledgements and retries
 restore the messages and their order (`covey.overlay.reliable_channel`). With `coalesce`, a message
-is joined with the last message in flight between the same two nodes, if both have the same class
-and this class has a method `coalesce`.
+is joined with the last message in flight from the same sender to the same receiver, if both
+messages have the same class and this class has a method `coalesce`.
 
 Cost: some microseconds of Python per message, plus the cost of its handler.
 """
@@ -28,7 +28,7 @@ __all__ = ["OUTSIDE", "Node", "NodeName", "OutgoingMessages", "Simulator"]
 NodeName = Hashable
 OutgoingMessages = Iterable[tuple[NodeName, object]]
 OUTSIDE: NodeName = None
-"""Name that stands for the outside of the network, as the sender or the receiver of a message."""
+"""Name of the outside of the network, as the sender or the receiver of a message."""
 
 _RETRY_DELAY = 8.0  # time until unacknowledged packets are sent again, in mean delays of a packet
 _MAX_STEPS = 10_000_000  # a run with more steps is treated as an endless loop
@@ -69,12 +69,16 @@ class Simulator:
     ) -> None:
         if coalesce and faults is not None:
             raise InvalidArgumentError(
-                "faults and coalesce exclude each other: packets that may be lost are not joined"
+                "faults and coalesce cannot be combined, because packets that may be lost are not "
+                "joined: use only one of them"
             )
         self.nodes: dict[NodeName, Node] = {}
         self.outputs: list[tuple[NodeName, object]] = []
         self.sent_counts: Counter[str] = Counter()
-        """Number of messages between nodes by the name of their class; joined ones count as one."""
+        """Numbers of messages between nodes, by the name of their class.
+
+        Messages that were joined count as one.
+        """
         self.now = 0.0
         """Simulated time, in mean delays of a packet."""
         self.on_output: Callable[[NodeName, Any], None] | None = None
@@ -104,7 +108,7 @@ class Simulator:
         self.nodes[name] = node
 
     def inject(self, name: NodeName, message: object) -> None:
-        """Let a node handle a message from outside, at once or after a restart if it is down."""
+        """Let a node handle a message from outside; if it is down, after its restart."""
         if name in self._down_queues:
             self._down_queues[name].append(message)
         else:
@@ -120,7 +124,7 @@ class Simulator:
             duration: simulated time until the restart, in mean delays of a packet.
 
         Raises:
-            InvalidArgumentError: the simulator has no faults.
+            InvalidArgumentError: the simulator was constructed without `faults`.
         """
         if self._faults is None:
             raise InvalidArgumentError(
@@ -206,7 +210,7 @@ class Simulator:
         self._handle_message(*pair, message)
 
     def _send_packet(self, pair: tuple[NodeName, NodeName], number: int, message: object) -> None:
-        """Schedule the arrival of a packet: twice if duplicated, never if it is lost."""
+        """Schedule the arrival of a packet and of its duplicate, if any; either may be lost."""
         assert self._faults is not None
         for _ in range(1 + (self._random.random() < self._faults.duplicate_probability)):
             if self._random.random() >= self._faults.loss_probability:
@@ -246,7 +250,11 @@ class Simulator:
             self._schedule(self.now + _RETRY_DELAY, lambda: self._resend_packets(pair))
 
     def _resend_packets(self, pair: tuple[NodeName, NodeName]) -> None:
-        """Send all unacknowledged messages of a pair again, and schedule the next retry."""
+        """Send all unacknowledged messages of a pair again, and schedule the next retry.
+
+        If the sender is down, only the retry is scheduled. If all messages are acknowledged,
+        nothing is done.
+        """
         self._retrying_pairs.discard(pair)
         messages = self._senders[pair].unacknowledged_messages
         if messages:

@@ -4,11 +4,11 @@
 `transform` matches events. `match` does both in one call. `reduce_subscriptions` finds redundant
 subscriptions, and `assign_subscribers` assigns the rows of a DataFrame to brokers.
 
-The driver plans and commits; all work that grows with the data runs in Spark's Python workers. The
-function of a worker is a frozen dataclass whose name ends in `Task`. Names are imported on first
-use, so that a worker loads only the modules that its task needs.
+The driver plans; parsing, indexing and matching run in Spark's Python workers. A class whose name
+ends in `Task` is a function that a worker runs on the rows of a partition. Names are imported on
+first use, so that a worker loads only the modules that its task needs.
 
-In the order in which data passes through them:
+Modules, in the order in which data passes through them:
 
     params            parameters that `Matcher` and `MatcherModel` share
     matcher           `Matcher` and `match`: the estimator
@@ -27,7 +27,7 @@ In the order in which data passes through them:
     model_io          save and load a model
     covering          find redundant subscriptions and build filters
     planning          assign subscribers to brokers
-    workers           choose the Python of workers, run one task, raise errors of workers
+    workers           choose the Python of workers, run one task, re-raise errors of workers
     query_log         mute PySpark's log of failed queries
 """
 

@@ -30,18 +30,19 @@ def sample_events(
     Args:
         events: the events.
         space: the space of the sample.
-        attributes: names of the attributes that the sample has.
+        attributes: names of the attributes that the sample contains.
         select_attribute: function from the name of an attribute to the expression with which Spark
             computes it.
         max_events: largest number of events in the sample.
 
     Raises:
-        SchemaError: the events lack a column of an attribute, or it has another type.
+        SchemaError: the events lack a column of an attribute, or the column has another type than
+            the attribute.
     """
     try:
         check_event_columns(space, [n for n in attributes if n != VALIDITY], events.schema)
     except SchemaError as error:
-        raise SchemaError(f"the event sample does not fit the model: {error}") from None
+        raise SchemaError(f"the event sample does not fit the subscriptions: {error}") from None
     columns = [select_attribute(name).alias(f"c{i}") for i, name in enumerate(attributes)]
     hashed = events.select(*columns).orderBy(F.xxhash64(*(f"c{i}" for i in range(len(attributes)))))
     table: pa.Table = hashed.limit(max_events).toArrow()

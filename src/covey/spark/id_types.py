@@ -1,7 +1,7 @@
 """Conversion of ids between the user's type and the two types of a store, without loss.
 
-A store holds ids as numbers or as texts. Integers, dates and timestamps become numbers. Strings,
-decimals and bytes become texts that represent their values exactly.
+A store contains ids as numbers or as texts. Integers, dates and timestamps become numbers. Strings,
+decimals and binary values become texts that represent their values exactly.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class IdType:
         ):  # fmt: skip
             raise InvalidArgumentError(
                 f"column {column!r} is {data_type.simpleString()}, which cannot be an id: ids must "
-                "be integers, strings, binary, decimals, dates or timestamps; cast it"
+                "be integers, strings, binary, decimals, dates or timestamps; cast the column"
             )
         return cls(arrow)
 

@@ -20,8 +20,8 @@ _by_application: dict[str, TimeZones | None] = {}
 def read_time_zones(spark: SparkSession) -> TimeZones | None:
     """Return the time zones of Spark's Java, or None if they cannot be read.
 
-    Cost: reads a file of about 100 KB, once per application. Through Spark Connect, it is read once
-    per session, by Spark jobs.
+    Cost: a file of about 100 KB is read once per application. Through Spark Connect, Spark jobs
+    read the file once per session.
     """
     name: str = (
         spark.session_id  # type: ignore[attr-defined]

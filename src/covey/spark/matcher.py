@@ -1,4 +1,7 @@
-"""Estimator that fits a model, which matches events, to a DataFrame of subscriptions."""
+"""Estimator of Spark ML that fits a model to a DataFrame of subscriptions.
+
+The model matches events with the subscriptions.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +35,14 @@ __all__ = ["Matcher", "match"]
 
 @check_arguments
 def match(events: DataFrame, subscriptions: DataFrame, **params: Any) -> DataFrame:
-    """Return each event with the ids of the subscriptions that match it.
+    """Return events with the ids of the subscriptions that match them.
 
     The function fits a `Matcher` and transforms the events. To match many batches of events, fit a
     model once instead.
 
     Args:
         events: the events; their schema is the `eventSchema`.
-        subscriptions: the subscriptions, as `Matcher.fit` takes them.
+        subscriptions: the subscriptions, with the columns that `Matcher.fit` reads.
         **params: other parameters of `Matcher`.
 
     Returns:
@@ -60,7 +63,8 @@ class Matcher(
 
     Guarantee: the model matches an event with a subscription if and only if
     `events.where(predicate)` would keep the event, under the session's time zone and ANSI mode.
-    Invalid predicates do not fail the job: they are listed in `model.rejectedSubscriptions`.
+    By default, invalid predicates do not fail the job, but are listed in
+    `model.rejectedSubscriptions`.
 
     - `eventSchema`: schema of the events: `events.schema`, or a text such as
       `"symbol STRING, price DOUBLE"`.
@@ -73,28 +77,32 @@ class Matcher(
     - `outputMode`: `"pairs"` returns a row for each match, `"arrays"` a row for each event with the
       list of matched ids. `eventCols` are the columns of events in the output (default: all), and
       `outputCol` is the name of the column with ids.
-    - `handleInvalid`: `"skip"`, or `"error"` to raise the error of the first invalid predicate.
+    - `handleInvalid`: `"skip"` only lists rejected subscriptions, and `"error"` raises the error of
+      the rejected subscription with the smallest id.
     - `vectors`: for each `array<float>` column that distances use, the number of its elements.
-    - `maxDerived`: largest number of different expressions, besides columns, that all predicates
+    - `maxDerived`: largest number of different expressions, other than columns, that all predicates
       together may compare; Spark computes each of them for every event.
-    - `limits`: `covey.space.PredicateLimits`, or its fields by name: the size of predicates, and
-      the user-defined functions that they may call.
-    - `validFromCol`, `validToCol`: columns with the validity interval of a subscription. It is
-      compared with the time in the events' column `eventTimeCol`; if that is not set, with the
-      time of matching.
-    - `zones`: number of zones over which subscriptions are spread, if they need more memory than a
-      worker has. Events are then shuffled once to their zones. `"auto"` makes as many zones as
-      necessary, often one. Pass events to `fit` too, so that zones have equal work.
+    - `limits`: `covey.space.PredicateLimits`, or a dictionary of its fields: limits of the size and
+      the regular expressions of predicates, and the user-defined functions that they may call.
+    - `validFromCol`, `validToCol`: columns with the start and the end of the validity interval of a
+      subscription. The interval is compared with the column `eventTimeCol` of the events or, if
+      that is not set, with Spark's current time.
+    - `zones`: number of zones over which subscriptions are spread (default: 1). Use several zones
+      if subscriptions need more memory than a worker has; events are then shuffled to their zones.
+      `"auto"` makes as many zones as necessary, often one. Pass events to `fit` too, so that all
+      zones have about equal work.
     - `replication`: `"pure"` stores a subscription in every zone that it meets. `"smart"` stores a
       covered subscription (one that another subscription covers) only in one zone. A second shuffle
       then forwards events to the zones in which they may have further matches. This needs less
       memory if many subscriptions are covered, and takes longer; `outputMode` must be `"pairs"`.
-    - `storePath`: folder of segments until the model is saved. By default it is a temporary folder
-      that is deleted when the process ends; this default is possible only if Spark runs locally.
+    - `storePath`: folder in which segments are stored until the model is saved. By default it is a
+      temporary folder that is deleted when the process ends; this default is possible only if Spark
+      runs locally.
 
     Cost: subscriptions are shuffled once by id, parsed and indexed by all workers, and merged in
     one task. Parsing and indexing take a worker about 10 µs per predicate if predicates share
-    templates. The model has 100 to 150 bytes per region, and each machine maps it into memory once.
+    templates. The model takes 100 to 150 bytes per region, and each machine maps it into memory
+    once.
 
     >>> Matcher(idCol="alert", outputMode="arrays").getIdCol()
     'alert'
@@ -155,7 +163,10 @@ class Matcher(
         return self._set_validated({"vectors": value})
 
     def setMaxDerived(self, value: int) -> Self:
-        """Set the largest number of expressions, besides columns, that predicates compare."""
+        """Set the largest number of different expressions that predicates may compare.
+
+        Columns do not count as expressions.
+        """
         return self._set_validated({"maxDerived": value})
 
     def setLimits(self, value: PredicateLimits | Mapping[str, object]) -> Self:
@@ -179,23 +190,23 @@ class Matcher(
         return self._set_validated({"replication": value})
 
     def setStorePath(self, value: str) -> Self:
-        """Set the folder of segments until the model is saved."""
+        """Set the folder in which segments are stored until the model is saved."""
         return self._set_validated({"storePath": value})
 
     @check_arguments
     def fit(  # type: ignore[override]
         self, dataset: DataFrame, params: Any = None, *, events: DataFrame | None = None
     ) -> MatcherModel:
-        """Return the model of the subscriptions.
+        """Return a model that matches events with these subscriptions.
 
         Args:
             dataset: the subscriptions.
             params: parameters by `Param` that override those of this estimator, as in Spark ML.
-            events: typical events; zones are split so that they have equal work for these.
+            events: typical events; zones are split so that all have about equal work for them.
 
         Raises:
             InvalidArgumentError: a parameter or a column is missing or does not fit.
-            PredicateError: a predicate is invalid and `handleInvalid` is `"error"`.
+            PredicateError: a subscription is rejected, and `handleInvalid` is `"error"`.
             SchemaError: the session settings are not supported.
         """
         if events is None:
@@ -203,7 +214,8 @@ class Matcher(
             return model
         if self._param_value(self.zones) == "1":
             raise InvalidArgumentError(
-                "events are used only to split zones: set the number of zones, or zones='auto'"
+                "events are used only to split zones, but zones is 1: set zones to 'auto' or to a "
+                "larger number, or do not pass events"
             )
         return self.copy(params)._fit(dataset, events)
 
@@ -215,15 +227,16 @@ class Matcher(
             )
         if self._param_value(self.zones) == "1" and self.isSet(self.replication):
             raise InvalidArgumentError(
-                "replication requires zones: set the number of zones, or zones='auto'"
+                "replication requires zones, but zones is 1: set zones to 'auto' or to a larger "
+                "number"
             )
         if (
             self._param_value(self.replication) == "smart"
             and self._param_value(self.outputMode) == "arrays"
         ):
             raise InvalidArgumentError(
-                "replication='smart' finds the matches of an event in several zones: outputMode "
-                "must be 'pairs', not 'arrays'"
+                "with replication='smart', the matches of one event are found in several zones: "
+                "set outputMode to 'pairs' instead of 'arrays'"
             )
         prepare_worker_python(spark)
         space = build_space(schema, read_session_settings(spark), self._param_value(self.vectors))

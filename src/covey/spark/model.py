@@ -46,14 +46,15 @@ _MAX_SAMPLE_EVENTS = 20_000  # events from which the work of zones is estimated
 class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"]):
     """One version of a set of subscriptions, with which `transform` matches events.
 
-    Guarantee: the same as that of `Matcher`. A model never changes: `update` returns a new model,
-    and both can be used.
+    Guarantee: the same as that of `Matcher`. The subscriptions of a model never change: `update`
+    returns a new model, and both models can be used.
 
-    Cost of `transform`: one `mapInArrow` without a shuffle, or with zones after a shuffle of the
-    events. Spark sends only two kinds of columns to Python: those that some predicate constrains,
-    and those of the output. It computes each derived attribute once per event. The memory of a
-    worker does not grow with the number of events or of matches. The index, or its part for one
-    zone, is mapped from files, and the workers of a machine share the mapped memory.
+    Cost of `transform`: without zones, one `mapInArrow` and no shuffle. With zones, events are
+    shuffled first; with `replication="smart"` there are two shuffles and two `mapInArrow`. Spark
+    sends only two kinds of columns to Python: those that some subscription constrains, and those of
+    the output. It computes each derived attribute once per event. The memory of a worker does not
+    grow with the number of events or of matches. The index, or its part for one zone, is mapped
+    from files, and the workers of a machine share the mapped memory.
     """
 
     def __init__(self, state: ModelState) -> None:
@@ -74,9 +75,9 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
     def fitMetrics(self) -> Mapping[str, float]:
         """Seconds that each step of the last fit or update took.
 
-        `parse` and `index` are sums over all tasks. `encode` is the elapsed time until these tasks
-        ended, `merge` is the time of the single task that commits and merges, and `total` is the
-        elapsed time in all.
+        `parse` and `index` are sums over all tasks, `encode` is the elapsed time until these tasks
+        ended, and `total` is the elapsed time of all steps. `merge` is the time in which the staged
+        segments were committed and merged or, with zones, spread over the zones and committed.
         """
         return self._state.fit_seconds
 
@@ -103,17 +104,18 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @check_arguments
     def update(self, changes: DataFrame) -> MatcherModel:
-        """Return a model with changed subscriptions, and commit it as the store's next version.
+        """Commit changes of subscriptions to the store, and return a model of the new version.
 
         Args:
             changes: subscriptions to add or replace, with the columns that `fit` reads. A null
                 predicate removes the subscription with this id, and so does `delete` in a column
                 `_change_type`. The change feed of a Delta table can be passed unchanged; only the
-                last change of each id has an effect.
+                last change that it contains for an id has an effect.
 
         Raises:
             InvalidArgumentError: a column is missing, or the ids have another type than those of
                 the model.
+            PredicateError: a change is rejected, and `handleInvalid` is `"error"`.
 
         Cost: parsing and indexing of the changes, and a checksum over the whole version. After
         several updates, segments are merged, and their subscriptions are indexed again.
@@ -123,7 +125,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         if id_type != model_id_type:
             raise InvalidArgumentError(
                 f"column {id_name!r} is {id_type.simpleString()}, but the ids of the model are "
-                f"{model_id_type.simpleString()}: cast it"
+                f"{model_id_type.simpleString()}: cast the column"
             )
         prepare_worker_python(changes.sparkSession)
         (changed, removed, refused), state = classify_changes(changes, self), self._state
@@ -146,8 +148,8 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
         A pair of an event and a subscription is undecided if an expression raises an error on the
         event, and the event satisfies the conditions that do not depend on such an expression.
-        Spark's `where` would end the job there. With a model such an event does not match, and no
-        other subscription is affected.
+        Spark's `where` would fail with this error. In covey the event does not match the
+        subscription, and other subscriptions are not affected.
 
         Columns of the result: the id, the `reason` with the expression, the `count` of undecided
         events, and one of them as `event`.
@@ -227,13 +229,14 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
         Raises:
             InvalidArgumentError: the model has no zones, or was fitted with `replication="smart"`.
+            StoreError: the store has a newer version than the model.
 
         Cost: the segments of changed zones are built again.
         """
         if self._state.partitioner is not None and self._state.partitioner.is_smart:
             raise InvalidArgumentError(
                 "zones cannot be rebalanced with replication='smart', because they forward events "
-                "to each other: fit again with these events"
+                "to each other: fit a new model, and pass the events to fit"
             )
         rebalanced = rebalance_model(events.sparkSession, self._state, self._sample_events(events))
         return self._copyValues(MatcherModel(rebalanced))
@@ -318,7 +321,10 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         output_format: OutputFormat,
         event_fields: StructType,
     ) -> DataFrame:
-        """Match events in their zones, and forwarded events in home zones of subscriptions."""
+        """Return the matches of events in their own zones and in zones to which they are forwarded.
+
+        Events are forwarded to the home zones of covered subscriptions.
+        """
         assert isinstance(output_format, PairRows)
         state = self._state
         version = state.location, state.version, state.label, attribute_columns
@@ -363,8 +369,8 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         missing = [name for name in event_cols or () if name.lower() not in by_name]
         if missing:
             raise InvalidArgumentError(
-                f"eventCols names {', '.join(map(repr, missing))}, but the events have "
-                f"{', '.join(schema.names)}"
+                f"eventCols contains {', '.join(map(repr, missing))}, but the columns of the "
+                f"events are {', '.join(schema.names)}"
             )
         if event_cols is None:
             return StructType(list(schema.fields))

@@ -1,4 +1,4 @@
-"""Saving and loading of models; jobs that use a saved model go on when it is overwritten.
+"""Saving and loading of models; jobs that use a saved model continue when it is overwritten.
 
     path/metadata/part-00000    metadata of Spark ML: class, parameters, and the version's number
     path/store/                 the store, whose files never change
@@ -44,7 +44,10 @@ _WEEK_HOURS = 7 * 24
 
 
 class ModelWriter(MLWriter):
-    """Writer of models; `option("retentionHours", 168)` is how long replaced versions are kept."""
+    """Writer of models.
+
+    `option("retentionHours", 168)` sets for how many hours replaced versions are kept.
+    """
 
     def __init__(self, params: MatcherParams, state: ModelState) -> None:
         super().__init__()
@@ -58,15 +61,16 @@ class ModelWriter(MLWriter):
             path: path or URI of a folder.
 
         Raises:
-            InvalidArgumentError: the folder contains a saved model, and `overwrite()` was not
-                called.
+            InvalidArgumentError: the folder contains a saved model and `overwrite()` was not
+                called, or `retentionHours` is not a number of at least 0.
             StoreError: the model's version cannot be read or copied.
         """
         location = to_store_location(path)
         directory, target = open_storage(location), f"{location}/store"
         if directory.list("metadata") and not self.shouldOverwrite:
             raise InvalidArgumentError(
-                f"{path} contains a saved model already: write().overwrite() replaces it"
+                f"{path} contains a saved model already: to replace it, call "
+                "write().overwrite().save(path)"
             )
         retain_seconds = 3600 * _parse_hours(self.optionMap.get("retentionhours", _WEEK_HOURS))
         replaced_version = _read_saved_version(directory)
@@ -79,7 +83,13 @@ class ModelWriter(MLWriter):
         run_in_task(self.sparkSession, vacuum)
 
     def _copy_model_state(self, target: str) -> ModelState:
-        """Copy the model's version to the target store unless it is there; return the new state."""
+        """Copy the model's version and rejected subscriptions to the target store.
+
+        Nothing is copied if the version is the newest one of the target store.
+
+        Returns:
+            The state of the model in the target store.
+        """
         state, spark = self._state, self.sparkSession
         copy = partial(_copy_to_store, state.location, target, state.version, uuid4().hex)
         copied: Mapping[str, Any] = run_in_task(spark, copy)
@@ -108,7 +118,8 @@ class ModelReader(MLReader[ModelT]):
         """Return the model that is saved at a path.
 
         Raises:
-            StoreError: there is no model at the path, or its metadata cannot be read.
+            StoreError: there is no model at the path, or its metadata cannot be read or has another
+                format.
         """
         metadata = _read_metadata(path)
         model = self._build_model(read_model_state(path))
@@ -121,7 +132,8 @@ def read_model_state(path: str) -> ModelState:
     """Return the state of the model that is saved at a path.
 
     Raises:
-        StoreError: there is no model at the path, or its metadata cannot be read.
+        StoreError: there is no model at the path, or its metadata cannot be read or has another
+            format.
     """
     return ModelState.from_json(f"{to_store_location(path)}/store", _read_metadata(path)["covey"])
 
@@ -152,7 +164,10 @@ def _parse_hours(value: object) -> float:
 
 
 def _read_saved_version(directory: StorageBackend) -> int | None:
-    """Return the version of the model in a directory, or None if it contains no model."""
+    """Return the version of the model that is saved in a directory.
+
+    The result is None if there is no model, or if its metadata cannot be read.
+    """
     try:
         version: int = json.loads(directory.read(_METADATA_FILE))["covey"]["version"]
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
@@ -175,9 +190,10 @@ def _copy_to_store(source: str, target: str, version_number: int, label: str) ->
 def _vacuum_store(
     location: str, replaced_version: int | None, retain_seconds: float
 ) -> dict[str, Any]:
-    """Keep the version that was just replaced for the retention, and vacuum older versions.
+    """Take a lease of the version that was just replaced, and vacuum the store.
 
-    The function runs in a task.
+    The lease lasts for the retention. Vacuum deletes the versions whose retention has passed. The
+    function runs in a task.
     """
     with Store.open(location) as store:
         if replaced_version is not None and replaced_version in store.versions and retain_seconds:

@@ -40,7 +40,9 @@ def _to_schema_json(value: object) -> str:
             schema = StructType.fromDDL(value)
         except PySparkException as error:
             if error.getCondition() == "SESSION_OR_CONTEXT_NOT_EXISTS":
-                raise _schema_error(value, "a text needs an active Spark session") from None
+                raise _schema_error(
+                    value, "a text can be parsed only if a Spark session is active"
+                ) from None
             raise _schema_error(value, str(error).strip().splitlines()[0]) from None
         if isinstance(schema, StructType):
             return schema.json()
@@ -112,8 +114,8 @@ def _is_column_pair(ends: object) -> bool:
 def _to_vector_lengths(value: object) -> dict[str, int]:
     if not isinstance(value, Mapping) or not all(map(_is_vector_length, value.values())):
         raise InvalidArgumentError(
-            "vectors must give the length of each vector column, such as {'embedding': 384}, "
-            f"got {format_value(value)}"
+            "vectors must map each vector column to its number of elements, which is at least 1, "
+            f"such as {{'embedding': 384}}, got {format_value(value)}"
         )
     return {str(name): int(length) for name, length in value.items()}
 
@@ -122,7 +124,7 @@ def _to_max_derived(value: object) -> int:
     if _is_whole_number(value) and 0 <= value < 1 << 31:
         return int(value)
     raise InvalidArgumentError(
-        f"maxDerived must be a whole number of at least 0, got {format_value(value)}"
+        f"maxDerived must be a whole number from 0 to {(1 << 31) - 1}, got {format_value(value)}"
     )
 
 
@@ -190,7 +192,7 @@ class MatcherParams(Params):
     maxDerived: Param[int] = Param(
         Params._dummy(),
         "maxDerived",
-        "the largest number of expressions, besides columns, that predicates compare",
+        "the largest number of different expressions, other than columns, that predicates compare",
         _to_max_derived,
     )
     limits: Param[dict[str, Any]] = Param(
@@ -227,7 +229,7 @@ class MatcherParams(Params):
     storePath: Param[str] = Param(
         Params._dummy(),
         "storePath",
-        "the folder of segments until the model is saved",
+        "the folder in which segments are stored until the model is saved",
         TypeConverters.toString,
     )
 
@@ -282,7 +284,10 @@ class MatcherParams(Params):
         return self.getOrDefault(self.vectors)
 
     def getMaxDerived(self) -> int:
-        """Return the largest number of expressions, besides columns, that predicates compare."""
+        """Return the largest number of different expressions that predicates may compare.
+
+        Columns do not count as expressions.
+        """
         return self.getOrDefault(self.maxDerived)
 
     def getLimits(self) -> PredicateLimits:
@@ -310,7 +315,7 @@ class MatcherParams(Params):
         return self.getOrDefault(self.replication)
 
     def getStorePath(self) -> str:
-        """Return the folder of segments until the model is saved."""
+        """Return the folder in which segments are stored until the model is saved."""
         return self.getOrDefault(self.storePath)
 
     def setOutputMode(self, value: str) -> Self:

@@ -1,4 +1,4 @@
-"""PySpark's query log: PySpark raises an error of a query, and also logs it as JSON."""
+"""PySpark's query log: PySpark not only raises an error of a query, but also logs it as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 @contextmanager
 def mute_query_log(*, all_threads: bool = False) -> Iterator[None]:
-    """Drop messages that this thread, or all threads, log about queries in a `with` block."""
+    """Drop the messages that PySpark logs about failed queries during a `with` block.
+
+    Only messages of this thread are dropped, or with `all_threads` those of all threads.
+    """
     muted_thread = threading.get_ident()
 
     def is_logged(record: logging.LogRecord) -> bool:

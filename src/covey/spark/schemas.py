@@ -1,4 +1,4 @@
-"""Spark schemas as spaces; columns that compute attributes, and values that Spark collected."""
+"""Conversion of Spark schemas to spaces, columns of attributes, and timestamps in UTC."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def build_space(
 def to_attribute_type(data_type: DataType) -> Type:
     """Convert a Spark type to the type of an attribute.
 
-    Texts that only Spark can compare get a type that no attribute can have. These are texts with a
-    collation other than the default, in which 'a' may equal 'A', and texts of a fixed length, for
-    which Spark pads literals with blanks before it compares them.
+    Text types whose values only Spark can compare are converted to a type that no attribute can
+    have. These are types with a collation other than the default, in which 'a' may equal 'A', and
+    types of a fixed length, for which Spark pads literals with blanks before a comparison.
     """
     type_name = data_type.simpleString()
     if _COMPARED_BY_SPARK.search(type_name):
@@ -66,7 +66,8 @@ def to_attribute_type(data_type: DataType) -> Type:
 def to_column_type(field: StructField) -> Type:
     """Convert the type of a column to the type of an attribute.
 
-    If the metadata of the column records a declared type CHAR or VARCHAR, that type counts.
+    Spark turns a column that is declared as CHAR into a string column, and records the declared
+    type in the metadata of the column. Such a column is converted by its declared type.
     """
     type_name = field.metadata.get(_CHAR_OR_VARCHAR, "")
     if _COMPARED_BY_SPARK.search(type_name):
@@ -80,7 +81,10 @@ _COMPARED_BY_SPARK = re.compile(r"\bcollate\b|\bchar\(", re.IGNORECASE)
 
 
 def _to_arrow_or_binary(data_type: DataType) -> pa.DataType:
-    """Return the Arrow type of a Spark type; if there is none, binary, which no attribute has."""
+    """Return the Arrow type of a Spark type, or binary if there is none.
+
+    No attribute has type binary.
+    """
     try:
         return to_arrow_type(data_type, timezone="UTC")
     except Exception:
@@ -100,7 +104,7 @@ def select_attribute(attribute: Attribute) -> Column:
 def check_event_columns(
     space: Space, constrained_attributes: Sequence[str], schema: StructType
 ) -> None:
-    """Check that events have all constrained columns, with the types of the space.
+    """Check that events have a column of the right type for each constrained attribute.
 
     Args:
         space: the space of the subscriptions.
@@ -124,15 +128,19 @@ def check_event_columns(
         if event_type != replace(attribute.type, length=0):
             raise SchemaError(
                 f"column {name!r} is {event_type} in the events, but {attribute.type} in the "
-                "schema that the model was fitted with: cast it, or fit again"
+                "schema for which the subscriptions were parsed: cast the column"
             )
 
 
 def convert_to_utc(fields: Mapping[str, object], schema: StructType) -> dict[str, object]:
     """Return collected values with timestamps in UTC; other values are returned unchanged.
 
-    Spark returns timestamps without a time zone, in the local time of this machine. Values of type
-    TIMESTAMP_NTZ have no time zone either, and stay as they are.
+    Spark returns the values of a TIMESTAMP without a time zone, in the local time of this machine.
+    Values of type TIMESTAMP_NTZ are not converted.
+
+    Args:
+        fields: the values of a row by column name.
+        schema: schema of the row.
     """
     return {
         name: value.astimezone(UTC)

@@ -39,7 +39,10 @@ REQUIRED_SETTINGS = {
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
 }
-"""Settings that must have this default value, by name."""
+"""Settings that change how predicates are parsed, by name, with the value that each must have.
+
+The values are Spark's defaults.
+"""
 
 RECORDED_SETTINGS = {
     "spark.sql.charAsVarchar": "false",
@@ -82,7 +85,10 @@ RECORDED_SETTINGS = {
     "spark.sql.variant.allowDuplicateKeys": "false",
     "spark.sql.variant.validateUnicodeInJsonParsing": "true",
 }
-"""Settings that are recorded if their value is not this default, by name."""
+"""Settings that change the values of expressions, by name, with Spark's default.
+
+A setting is recorded if its value is not the default.
+"""
 
 
 def read_session_settings(spark: SparkSession) -> SessionSettings:
@@ -124,11 +130,11 @@ def with_time_zones(space: Space, spark: SparkSession) -> Space:
 
 
 def check_session_settings(space: Space, spark: SparkSession) -> None:
-    """Raise SchemaError if predicates mean something else in this session than when parsed.
+    """Raise SchemaError if predicates now mean something else than when they were parsed.
 
     Raises:
-        SchemaError: a session setting or Java's rules of the time zone differ from those of the
-            space.
+        SchemaError: a session setting, or Java's rules for the session's time zone, differ from
+            those that the space has recorded.
     """
     recorded = space.settings
     zones = None if recorded.zone_rules is None else read_time_zones(spark)
@@ -142,13 +148,13 @@ def check_session_settings(space: Space, spark: SparkSession) -> None:
     if changes:
         raise SchemaError(
             "predicates would mean something else than when the model was fitted: "
-            f"{', '.join(changes)}; restore the setting, or fit again"
+            f"{', '.join(changes)}; restore the previous value, or fit again"
         )
     if not current.agrees_with(recorded):
         raise SchemaError(
             "predicates would mean something else than when the model was fitted: this Java has "
-            f"other rules of time zone {recorded.time_zone}; use the Java release of the fit, or "
-            "fit again"
+            f"other rules for time zone {recorded.time_zone}; use the Java release with which the "
+            "model was fitted, or fit again"
         )
 
 

@@ -1,7 +1,7 @@
 """Locations of model stores, in the forms that covey and Spark accept.
 
 Spark looks for a path without a scheme in its default file system, and covey in the local one. The
-functions of this module build locations that are the same folder for both.
+functions of this module return locations that name the same folder for both.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def create_store_location(spark: SparkSession, store_path: str | None) -> str:
     A temporary folder is deleted when this process ends.
 
     Raises:
-        InvalidArgumentError: `store_path` is None and Spark does not run locally.
+        InvalidArgumentError: `store_path` is not a valid URI, or it is None and Spark does not run
+            locally.
     """
     name = f"covey-{uuid4().hex[:12]}"
     if store_path is not None:
@@ -58,8 +59,8 @@ def create_store_location(spark: SparkSession, store_path: str | None) -> str:
     master = spark.conf.get("spark.master", "local") or "local"
     if not master.startswith("local"):
         raise InvalidArgumentError(
-            f"Spark's master is {master}: set storePath to a folder for segments on a file system "
-            "that all workers can access"
+            f"storePath is not set, but Spark does not run locally (its master is {master}): set "
+            "storePath to a folder that all workers can access; segments are stored there"
         )
     folder = tempfile.mkdtemp(prefix="covey-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -1,8 +1,8 @@
 """Validity intervals: a subscription matches only events whose time its interval contains.
 
-The interval begins at `validFrom` (included) and ends at `validTo` (excluded); null is an open end.
-The time of an event is read from a column that the user names, or is the time at which Spark
-matches. It is a separate attribute, which predicates cannot constrain.
+The interval includes its start and excludes its end; a null means that it has no start or no end.
+The time of an event is read from a column that the user names, or is Spark's current time. It is a
+separate attribute, which predicates cannot constrain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VALIDITY = "covey.lifetime"
 
 
 def with_validity(space: Space) -> Space:
-    """Return the space with the further attribute `VALIDITY`."""
+    """Return the space with `VALIDITY` as one more attribute."""
     return replace(space, columns=(*space.columns, Attribute(VALIDITY, TIMESTAMP)))
 
 
@@ -55,12 +55,12 @@ def validity_range_columns() -> RangeColumns:
 
 
 def select_attribute_or_time(space: Space, name: str, time_column: str | None) -> Column:
-    """Return the expression with which Spark computes an attribute, or the time, of an event.
+    """Return the expression with which Spark computes an attribute or the time of an event.
 
     Args:
         space: the space of the subscriptions.
         name: name of the attribute; `VALIDITY` for the time of the event.
-        time_column: column with the time of events; None for the time of matching.
+        time_column: column with the time of events; None for Spark's current time.
     """
     if name == VALIDITY:
         return select_event_time(time_column)
@@ -68,7 +68,10 @@ def select_attribute_or_time(space: Space, name: str, time_column: str | None) -
 
 
 def select_event_time(column: str | None) -> Column:
-    """Return the expression of an event's time: a column as timestamp, or by default now."""
+    """Return the expression with which Spark computes the time of an event.
+
+    It is the column cast to a timestamp, or Spark's current time if `column` is None.
+    """
     if column is None:
         return F.current_timestamp()
     return select_column(column).cast("timestamp")

@@ -7,10 +7,10 @@ Hypothesis strategies have plain names such as `regions`; import them from
 Random cases draw from few values, so that predicates often match events. All choices of a case
 follow from a seed, or from hypothesis.
 
-In the order in which data passes through them:
+Modules, in the order in which data passes through them:
 
-    random_values     values of events: limits of types and a few other values, so that values
-    repeat random_literals   literals for predicates, in all notations that Spark accepts
+    random_values     values of events: the limits of types, and a few other values
+    random_literals   literals for predicates, in all notations that Spark accepts
     random_cases      random spaces, events and predicates, from one `random.Random`
     invalid_texts     texts that are not predicates: noise, and slightly damaged predicates
     strategies        hypothesis strategies for spaces, events, regions and predicates

@@ -44,8 +44,8 @@ def index_cases(draw: DrawFn) -> IndexCase:
 
 
 # Subclasses share these test methods. A saved example may fail for one subclass and pass for
-# another. Hypothesis warns of that with a health check, which is not needed: each subclass runs the
-# example itself.
+# another. Hypothesis warns of that by a health check, which is not needed here, because each
+# subclass runs the example itself.
 _contract_settings = settings(
     deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow]
 )

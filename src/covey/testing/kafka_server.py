@@ -1,7 +1,7 @@
 """Private Kafka server on loopback that tests and benchmarks start, kill and restart.
 
 It runs from a folder of jars, which `make kafka` downloads to `.kafka`. The caller names the folder
-of its data. A server that was killed can be restarted with this folder, and then has all messages
+of its data. A server that was killed can be restarted with this folder; it still has all messages
 that it had acknowledged.
 """
 
@@ -98,7 +98,7 @@ class KafkaServer:
         """
         if not any(self.jars_folder.glob("kafka_2.13-*.jar")):
             raise FileNotFoundError(
-                f"{self.jars_folder} has no jar of Kafka: download it with `make kafka`"
+                f"{self.jars_folder} contains no jar of Kafka: run `make kafka` to download it"
             )
         properties = self.data_folder / "server.properties"
         if not properties.exists():
@@ -151,7 +151,10 @@ class KafkaServer:
                 if not self.is_running or time.monotonic() > deadline:
                     self.kill()
                     log_end = (self.data_folder / "log").read_text(errors="replace")[-2000:]
-                    raise RuntimeError(f"Kafka did not start:\n{log_end}") from None
+                    raise RuntimeError(
+                        f"the Kafka server at {self.address} did not start; the end of its log "
+                        f"is:\n{log_end}"
+                    ) from None
 
     def _java_command(self, *arguments: str) -> list[str]:
         java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"

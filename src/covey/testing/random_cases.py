@@ -1,6 +1,7 @@
-"""Random predicates and events with every type, which often match because they share few values.
+"""Random predicates and events over columns of all types.
 
-One `random.Random` makes all choices, so a case can be repeated with its seed, or by hypothesis.
+Predicates often match events, because both draw from the same few values. One `random.Random` makes
+all choices, so a case can be repeated with its seed, or by hypothesis.
 """
 
 from __future__ import annotations

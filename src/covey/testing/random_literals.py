@@ -166,5 +166,5 @@ def _ntz_literal(rng: random.Random, type_: Type) -> str:
 
 
 def random_text(rng: random.Random) -> str:
-    """Return one of the texts that random events have, quoted as a literal."""
+    """Return one of the texts that occur in random events, quoted as a literal."""
     return quote_string(rng.choice(TEXTS))

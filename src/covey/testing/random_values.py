@@ -58,7 +58,7 @@ TIMES = [
 
 
 def random_value(rng: random.Random, type_: Type) -> object:
-    """Return a random value of a type, which is not null; lists of tags may contain null."""
+    """Return a random value of a type; it is not null, but a list of tags may contain null."""
     if type_.name in _BITS_BY_TYPE:
         return rng.choice(_integer_values(type_))
     if type_.is_fractional:

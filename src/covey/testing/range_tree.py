@@ -3,9 +3,9 @@
 A box of k intervals [a_i, b_i] becomes the point (-a_1, b_1, …, -a_k, b_k) in m = 2k dimensions. A
 box covers another one if its point dominates the other point: it is at least as large in every
 coordinate. A tree divides points by the first coordinate, and each of its nodes has a tree of its
-points by the next coordinate. The last two coordinates share one tree: a node has its points sorted
-by the last coordinate, and for each position in this order the positions in its two halves.
-(papers: projection)
+points by the next coordinate. The last two coordinates share one tree: a node contains its points
+sorted by the last coordinate and, for each position in this order, the corresponding positions in
+its two halves. (papers: projection)
 
 Cost: O(n log^(m-1) n) time and memory to build, O(log^(m-1) n + size of the result) for a query.
 The tree is in plain Python, for comparisons with some thousand points and m of 4 or 6. Do not use
@@ -57,7 +57,7 @@ def boxes_to_points(lower: Floats, upper: Floats) -> Floats:
 
     Args:
         lower: lower ends of n boxes, n rows and k columns.
-        upper: upper ends of the boxes, in the same shape.
+        upper: upper ends of the boxes, with the same shape.
 
     Returns:
         Points, n rows and 2k columns: -lower and upper of the first column, then of the second, and
@@ -103,8 +103,8 @@ class _TreeNode:
 class _LayeredNode:
     """Node of the tree of the last two coordinates, with its points sorted by the last one.
 
-    Position i in the node is position `left_ordinals[i]` in the left half and `right_ordinals[i]`
-    in the right half.
+    For key i, the first key of the left half that is not smaller is at position `left_ordinals[i]`;
+    the first one of the right half is at position `right_ordinals[i]`.
     """
 
     coordinate: int

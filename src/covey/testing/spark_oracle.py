@@ -65,7 +65,7 @@ class OracleReport:
 
 
 def configure_session(spark: SparkSession, settings: SessionSettings) -> None:
-    """Set the time zone and the ANSI mode of a Spark session to those of a space."""
+    """Set the time zone and the ANSI mode of a Spark session to those of `settings`."""
     spark.conf.set("spark.sql.session.timeZone", settings.time_zone)
     spark.conf.set("spark.sql.ansi.enabled", str(settings.ansi).lower())
 
@@ -81,7 +81,7 @@ def compare_with_spark(
     """Evaluate every predicate on every event with Spark and with covey, and compare the answers.
 
     Args:
-        spark: a session, whose time zone and ANSI mode are set to those of the space.
+        spark: a session; its time zone and ANSI mode are set to those of the space.
         space: the space of the events; the rules of time zones are read from the session's Java.
         table: the events, with a column for each column of the space.
         predicate_texts: predicates; covey may reject some of them.
@@ -119,7 +119,7 @@ def match_with_spark(
     *,
     max_predicates_per_job: int = 100,
 ) -> set[tuple[object, Id]]:
-    """Return the rows of a frame that Spark's `where` keeps for each predicate.
+    """Return the rows of a DataFrame that Spark's `where` keeps for each predicate.
 
     Args:
         frame: the events.
@@ -203,7 +203,7 @@ def _yield_spark_answers(frame: DataFrame, texts: Sequence[str]) -> Iterator[Boo
 
 
 def _evaluate_predicates(frame: DataFrame, texts: Sequence[str], *columns: str) -> pa.Table:
-    """Return columns of the frame, and for each text whether `where` keeps each row.
+    """Return the named columns, and a Boolean column per text: whether `where` keeps the row.
 
     The Boolean columns of the texts come last, in the order of the texts.
     """

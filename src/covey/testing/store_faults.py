@@ -1,7 +1,7 @@
 """Fault injection for stores: kill writers, and change bytes on disk.
 
 Each function creates a store in an empty folder, injects faults one after another, and checks the
-answers of the store after each fault. A report has counts, and a text for every wrong answer.
+answers of the store after each fault. A report contains counts, and a text for every wrong answer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["FlipReport", "KillReport", "flip_bytes", "kill_writers"]
 _SPACE = Space.from_types({"x": pa.int64()})
 _MERGE_POLICY = TieredMergePolicy(min_level_regions=16, level_factor=2)
 _VALUE_COUNT = 100  # values of events and ends of intervals are from 0 to 99
-_MARKER_ID = -1  # id of a subscription whose interval is the number of the last batch + offset
+_MARKER_ID = -1  # id of a subscription to the value (number of the last batch + offset)
 _MARKER_OFFSET = 1_000_000
 
 ExpectedIntervals = dict[int, tuple[int, int]]
@@ -41,7 +41,7 @@ ExpectedIntervals = dict[int, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class KillReport:
-    """Report of `kill_writers`.
+    """Result of `kill_writers`.
 
     Args:
         kill_count: number of kills that were requested.
@@ -56,7 +56,7 @@ class KillReport:
 
 @dataclass(frozen=True, slots=True)
 class FlipReport:
-    """Report of `flip_bytes`.
+    """Result of `flip_bytes`.
 
     Args:
         detected_count: number of flips after which a query raised `StoreError`.
@@ -72,7 +72,7 @@ class FlipReport:
 def kill_writers(
     folder: Path, kills: int, *, seed: int = 0, max_delay_s: float = 0.3
 ) -> KillReport:
-    """Kill a writer with SIGKILL while it applies batches and merges, and check the store.
+    """Kill writers with SIGKILL while they apply batches and merge, and check the store.
 
     After each kill, the store must open. It must contain all acknowledged batches, at most one
     batch more, and nothing else. The function forks, so call it in a process without other threads.
@@ -116,10 +116,10 @@ def kill_writers(
 
 
 def flip_bytes(folder: Path, flips: int, *, seed: int = 0) -> FlipReport:
-    """Change one byte of a random file of a store, query the store, and restore the byte.
+    """Change random bytes in the files of a store, one at a time, and check the store.
 
-    After each flip, the newest version and a random version are queried. Each query must return the
-    right answer or raise `StoreError`.
+    After each change (a flip), the newest version and a random version are queried. Each query must
+    return the right answer or raise `StoreError`. Then the byte is restored.
 
     Args:
         folder: an empty folder for the store.
@@ -236,7 +236,7 @@ def _describe_difference(snapshot: Snapshot, model: ExpectedIntervals) -> str | 
     expected = sorted((x, id_) for id_, (low, high) in model.items() for x in range(low, high + 1))
     if answer == expected:
         return None
-    return f"{len(answer)} notifications differ from the {len(expected)} that are expected"
+    return f"the {len(answer)} matches differ from the {len(expected)} that are expected"
 
 
 def _make_store(folder: Path, seed: int) -> dict[int, ExpectedIntervals]:

@@ -180,7 +180,9 @@ def test_subscriptions_are_advertised_towards_matching_announcements_only() -> N
 
 
 def test_announcements_with_cells_are_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="announcements are of regions"):
+    with pytest.raises(
+        InvalidArgumentError, match="announcements need a strategy that advertises regions"
+    ):
         BrokerTrial(1, strategy="hilbert", requires_announcements=True).run()
 
 

@@ -1,4 +1,4 @@
-"""A tree of brokers that forward events along links, with covering decided link by link.
+"""A tree of brokers that forward events along links; covering is decided link by link.
 
 A subscription is advertised on every link except the one that it came from, unless the routing
 table of the link finds it redundant. An event is forwarded on a link if the neighbour advertised a
@@ -12,7 +12,8 @@ Modules, in the order in which data passes through them:
 - `messages`: messages from clients to brokers, and between brokers.
 - `broker`: the handler of one broker.
 - `dynamic_index`: regions by key that can be added and removed, with an index built on demand.
-- `link`: one link: the interests of the neighbour, and the routing table for it; regions or cells.
-- `paper_rules`: a broker with one table for all links, as published; it loses events.
+- `link`: one link, on which regions or cells are advertised: interests of the neighbour, and the
+  routing table of the link.
+- `paper_rules`: a broker with one routing table for all links, as published; it loses events.
 - `trial`: random runs of a network, compared with brute force.
 """

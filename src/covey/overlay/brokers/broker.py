@@ -44,7 +44,7 @@ __all__ = ["Broker", "MakeLink"]
 AnyLink = Link[Any, Any]
 MakeLink = Callable[[NodeName], AnyLink]
 """Function that returns a new link to a neighbour."""
-_CLIENTS = "clients"  # source of changes and events from clients; other sources are links
+_CLIENTS = "clients"  # source of changes and events from clients; other sources are neighbours
 
 
 class Broker:
@@ -137,9 +137,9 @@ class Broker:
             yield peer, RoutingUpdateMessage(update)
 
     def _collect_known(self, excluded_peer: NodeName) -> Iterator[Any]:
-        """Yield the subscriptions of all sources except one link, a change for each source.
+        """Yield for each source except one neighbour a change that adds all of its subscriptions.
 
-        A change is a `RegionDelta` or a `CellUpdate` that only adds.
+        Sources are the clients and the neighbours. A change is a `RegionDelta` or a `CellUpdate`.
         """
         yield self.client_subscriptions.as_additions()
         for peer, link in self.links.items():
@@ -151,7 +151,7 @@ class Broker:
     def _route_events(
         self, source: NodeName, event_numbers: NDArray[np.int64], events: Events
     ) -> Iterator[tuple[NodeName, object]]:
-        """Yield the deliveries to clients, and the events to forward on each link."""
+        """Yield the deliveries to clients, and the events to forward on links except the source."""
         if self.requires_announcements and source == _CLIENTS:
             self._check_announced(events)
         if len(self.client_subscriptions):
@@ -190,7 +190,7 @@ class Broker:
         yield peer, InitialSyncDone()
 
     def _disconnect(self, peer: NodeName) -> Iterator[tuple[NodeName, object]]:
-        """Remove a link; withdraw on the other links what came from it."""
+        """Remove a link; withdraw its subscriptions and announcements on the other links."""
         link = self.links.pop(peer)
         self._syncing_peers.discard(peer)
         announced = self._announcements.pop(peer)
@@ -214,9 +214,9 @@ class Broker:
     ) -> Iterator[tuple[NodeName, object]]:
         """Forward an announcement on all links except its source, and update the source link.
 
-        On the source link, subscriptions that overlap a new announcement are advertised, and those
-        that overlap no announcement any more are withdrawn. An id that is both announced and
-        withdrawn is replaced.
+        If announcements are required, subscriptions that overlap a new announcement are advertised
+        on the source link, and those that no longer overlap an announcement are withdrawn there. An
+        id that is both announced and withdrawn is replaced.
         """
         if source not in self._announcements:
             return  # it was in flight when the link was removed
@@ -270,7 +270,10 @@ class Broker:
                 )
 
     def _restrict_to_announced(self, peer: NodeName, delta: Any) -> Any:
-        """Return a change without the added keys that overlap no announcement behind a link."""
+        """Return a change without the added keys that overlap no announcement behind a link.
+
+        If announcements are not required, the change is returned as it is.
+        """
         if not self.requires_announcements:
             return delta
         assert isinstance(delta, RegionDelta)

@@ -87,7 +87,7 @@ class DynamicRegionIndex:
         return RegionDelta(list(ids), regions, id_rows, removed_keys, removed_regions)
 
     def select(self, keys: Iterable[Hashable]) -> RegionDelta:
-        """Return the given keys as additions."""
+        """Return a change that adds the given keys, with their regions in this index."""
         ids = list(keys)
         numbers, id_rows = self._id_spans.find_numbers(ids)
         return RegionDelta(
@@ -95,19 +95,21 @@ class DynamicRegionIndex:
         )
 
     def as_additions(self) -> RegionDelta:
-        """Return all keys as additions."""
+        """Return a change that adds all keys, with their regions."""
         return self.select(self._id_spans)
 
     def as_removals(self) -> RegionDelta:
-        """Return all keys as removals."""
+        """Return a change that removes all keys, with their regions."""
         additions, no_regions = self.as_additions(), Regions(self.space, 0, {})
         return RegionDelta([], no_regions, np.empty(0, np.int64), additions.ids, additions.regions)
 
     def match(self, events: Events) -> tuple[Numbers, list[Hashable]]:
-        """Return matching pairs, as the row of an event and the key of a region that contains it.
+        """Return pairs of an event and a key with a region that contains the event.
 
-        A pair occurs once, even if several regions of the key contain the event. Pairs are sorted
-        by row.
+        A pair occurs once, even if several regions of the key contain the event.
+
+        Returns:
+            The row of the event of each pair, ascending; and the key of each pair.
         """
         keys, key_rows, index = self._ensure_index()
         region_pairs = index.match(events)

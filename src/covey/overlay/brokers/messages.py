@@ -33,7 +33,7 @@ Ids = tuple[Hashable, ...]
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """From clients: new subscriptions. Region r belongs to `ids[subscription_rows[r]]`."""
+    """From clients: new subscriptions. The id of region r is `ids[subscription_rows[r]]`."""
 
     ids: Ids
     regions: Regions
@@ -57,7 +57,10 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """From a publisher: new announcements, each a region of later events; and ids to withdraw."""
+    """From a publisher: new announcements, and ids of announcements to withdraw.
+
+    `regions` contains one region for each of `ids`, in which later events will lie.
+    """
 
     ids: Ids
     regions: Regions

@@ -102,7 +102,7 @@ class BrokerNetwork:
         return network
 
     def join(self, peer: NodeName | None = None) -> NodeName:
-        """Add a broker, linked to the broker `peer` if that is given; return the new name."""
+        """Add a broker and, unless `peer` is None, a link to the broker `peer`; return its name."""
         name = self._next_name
         self._next_name += 1
         self.simulator.add(name, self._make_broker())
@@ -127,7 +127,7 @@ class BrokerNetwork:
         self.simulator.inject(peer, Connect(name))
 
     def leave(self, name: NodeName) -> None:
-        """Remove a broker, and link its first neighbour to all of its other neighbours."""
+        """Remove a broker, and link the first of its neighbours to each of the others."""
         peers = self.peers.pop(name)
         for peer in peers:
             self.peers[peer].remove(name)
@@ -181,7 +181,7 @@ class BrokerNetwork:
         return self.simulator.nodes  # type: ignore[return-value]
 
     def _find_reachable(self, name: NodeName) -> set[NodeName]:
-        """Return a broker, and all brokers that are connected with it by a path."""
+        """Return the names of a broker and of all brokers that a path connects with it."""
         reachable, stack = {name}, [name]
         while stack:
             for peer in self.peers[stack.pop()]:

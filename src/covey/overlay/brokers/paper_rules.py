@@ -1,7 +1,8 @@
 """A broker with one routing table for all links, as published, to count the events that it loses.
 
-With one table, a region that came from a neighbour may make regions from other sources redundant.
-These are then not advertised to the neighbour, so it does not forward the events in them.
+With one routing table, a region that came from a neighbour may make regions from other sources
+redundant. Those regions are then not advertised to the neighbour, so the neighbour does not forward
+the events in them.
 (papers: projection)
 
 For comparison only; otherwise use `covey.overlay.brokers.broker`.

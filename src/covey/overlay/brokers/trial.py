@@ -62,13 +62,14 @@ class BrokerTrial:
         """
         if self.requires_announcements and self.strategy == "hilbert":
             raise InvalidArgumentError(
-                "announcements are of regions, but the strategy 'hilbert' advertises cells: use "
-                "another strategy"
+                "announcements need a strategy that advertises regions, but 'hilbert' advertises "
+                "cells: use another strategy"
             )
         if self.uses_paper_rules and (self.requires_announcements or self.strategy != "exact"):
             raise InvalidArgumentError(
-                "uses_paper_rules needs the strategy 'exact' and no announcements, got "
-                f"{self.strategy!r} and requires_announcements={self.requires_announcements}"
+                "the published rules (uses_paper_rules) need the strategy 'exact' and no "
+                f"announcements, got {self.strategy!r} "
+                f"{'with' if self.requires_announcements else 'without'} announcements"
             )
         return _BrokerRun(self).run()
 
@@ -112,7 +113,10 @@ class _BrokerRun:
             self.brokers.append(self.network.join(self.pick_member()))
 
     def leave(self) -> None:
-        """Remove a random broker with its clients; events in flight may be lost."""
+        """Remove a random broker with its clients; events in flight may be lost.
+
+        Do nothing if there are only two brokers, or if the trial uses the rules of the paper.
+        """
         if len(self.brokers) > 2 and not self.trial.uses_paper_rules:
             name = self.pick_member()
             self.brokers.remove(name)
@@ -176,7 +180,10 @@ class _BrokerRun:
         self.network.publish(name, np.array([number]), event)
 
     def _announce(self, name: NodeName, x: int, y: int) -> None:
-        """Announce a box around an event, withdraw the broker's last announcement, and drain."""
+        """Announce a region around a point, and withdraw the broker's last announcement.
+
+        Return after all messages have arrived.
+        """
         last_announcement = self.last_announcements.get(name)
         text = f"x BETWEEN {x - 4} AND {x + 4} AND y >= {y - 4}"
         regions = parse(_SPACE, [text]).regions

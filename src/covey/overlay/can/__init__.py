@@ -1,9 +1,10 @@
 """A content-addressable network (CAN): nodes own zones of a cube into which events are projected.
 
 The balls of subscriptions and the points of events are projected into the unit cube, which usually
-has fewer dimensions. There, a ball becomes a box and an event a point. With PURE, a subscription
-has a replica in every zone that its box meets. With SMART, only roots have replicas; a subscription
-whose box lies within the box of a root is stored at the root's seat. (papers: can)
+has fewer dimensions than events have. In the cube, a ball becomes a box and an event becomes a
+point. With PURE, a subscription has a replica in every zone that its box meets. With SMART, only
+roots have replicas; a subscription whose box lies within the box of a root is stored at the root's
+seat. (papers: can)
 
 Modules, in the order in which data passes through them:
 

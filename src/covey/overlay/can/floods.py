@@ -21,8 +21,8 @@ __all__ = ["FloodTracker"]
 class _OpenFlood:
     """A forwarded flood to which not all neighbours have replied.
 
-    `sent_events` is the number of events that the dropped replicas have sent: the replica of this
-    node, and those that replies have reported so far.
+    `sent_events` is the number of events that dropped replicas have sent: the replica of this node,
+    and the replicas that the replies so far have counted.
     """
 
     flood: Flood
@@ -102,7 +102,11 @@ class FloodTracker:
 
 
 def _make_reply(open_flood: _OpenFlood) -> FloodReply | FloodDone:
-    """Return the answer to a flood: a reply to its sender, or from its first node to the seat."""
+    """Return the answer to a flood.
+
+    At the node that started the flood it is a `FloodDone` for the seat; at other nodes it is a
+    `FloodReply` to the node that sent the flood.
+    """
     flood = open_flood.flood
     if flood.reply_to is None:
         return FloodDone(

@@ -47,8 +47,9 @@ __all__ = [
 class CanSubscription:
     """A subscription, with its box in the cube, and the point of its seat.
 
-    `centre` is the centre of the box, and the seat is at the owner of this point. `row` is the
-    subscription's row in the function that matches events. `owner_node` is the node of the client.
+    `centre` is the centre of the box; the owner of this point has the seat. `row` is the number
+    that identifies the subscription in calls of `MatchRows`. `owner_node` is the node of the
+    client.
     """
 
     id: int
@@ -85,7 +86,7 @@ class CanPublish:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """From the network: join through the node `contact`, to get half of the zone at a point."""
+    """From the network: request half of the zone at a point, by a message to the node `contact`."""
 
     contact: NodeName
     point: Point
@@ -101,7 +102,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionAck:
-    """To a client: its subscription is settled, or if not `is_live`, its cancellation is complete.
+    """To a client: its subscription is settled; if `is_live` is false, it has been cancelled.
 
     A settled subscription is notified of every matching event that is published later.
     """
@@ -182,10 +183,10 @@ class Flood:
 
 @dataclass(frozen=True, slots=True)
 class FloodReply:
-    """A reply: the flood has arrived at the sender, and at all nodes to which it was forwarded.
+    """A reply to a flood: the flood has arrived at the replying node.
 
-    `sent_events` is the number of events that the replicas dropped at these nodes had sent to the
-    seat.
+    It has also arrived at all nodes to which it was forwarded from there. `sent_events` is the
+    number of events that the replicas dropped at these nodes had sent to the seat.
     """
 
     token: int
@@ -206,6 +207,7 @@ class FloodDone:
 
 
 # Between nodes: seats. `id` is the subscription to which a message goes, or whose request it is.
+# `attempt` numbers the adoption requests of a subscription; the reply to a request repeats it.
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 A claim has an epoch, and a newer claim of a node replaces an older one. A claim may be outdated,
 but all claims together always cover the surroundings of the node's own zones: a node that gives a
-zone away sends the claims of both owners to all neighbours in one message. It also forwards
-messages that still arrive for the zone. So a message that is sent because of an outdated claim
-arrives by a detour.
+zone away sends the claims of both owners to all neighbours in one message. If an outdated claim
+causes a message to be sent to an earlier owner of a zone, that node forwards it to the new owner.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class NeighbourView:
     def receive_claims(
         self, claims: ZoneClaims, own_zones: Iterable[CanZone]
     ) -> tuple[bool, list[NodeName]]:
-        """Store claims that are newer than the known ones.
+        """Store claims that are newer than the known ones, and remove zones of departed nodes.
 
         Returns:
             Whether a claim was newer, and the nodes that became neighbours.

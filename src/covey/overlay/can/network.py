@@ -124,7 +124,8 @@ class CanNetwork:
     ) -> CanNetwork:
         """Return a network with one node per zone, in which all neighbours know each other.
 
-        Use it for large networks, because joins one after another would take long.
+        Use it for large networks, because adding nodes one by one would take long. The zones must
+        divide the whole cube.
         """
         network = cls(workload, projection, smart=smart, seed=seed)
         network.nodes[0].zones = (zones[0],)

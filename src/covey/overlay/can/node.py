@@ -49,15 +49,20 @@ from covey.overlay.simulator import OUTSIDE, NodeName, OutgoingMessages
 __all__ = ["CanNode", "MatchRows"]
 
 MatchRows = Callable[[int, Sequence[int]], Sequence[bool]]
-"""Function that takes an event number and rows of subscriptions, and returns which ones match."""
+"""Function that takes an event number and rows of subscriptions.
+
+It returns for each row whether the subscription matches the event.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _HandoffState:
     """The state that belongs to zones which change their owner.
 
-    If the old owner does not leave, `forwarding_pointers`, `clients` and `inherited_nodes` are
-    empty.
+    `early_cancellations` and `clients` are those of `Seats` and `CanNode`. `forwarding_pointers`
+    are zones that the old owner has given away, with their new owners. `inherited_nodes` are the
+    nodes that left and whose zones the old owner had taken over. If the old owner does not leave,
+    `forwarding_pointers`, `clients` and `inherited_nodes` are empty.
     """
 
     replicas: list[Replica]
@@ -79,7 +84,7 @@ class CanNode:
         zones: zones of the node. The first node of a network has the whole cube; other nodes have
             none until they have joined.
         smart: whether replication is SMART; otherwise it is PURE.
-        make_seats: function that builds the seats of the node, whose rules decide which
+        make_seats: function that builds the seats of the node; the rules of the seats decide which
             subscriptions are roots.
     """
 
@@ -254,7 +259,10 @@ class CanNode:
             self._send_flood_answer(flood, answer)
 
     def _find_flood_targets(self, flood: Flood) -> list[NodeName]:
-        """Return the neighbours, and new owners, whose zones meet the box of a flood."""
+        """Return the neighbours, and new owners, whose zones meet the box of a flood.
+
+        The node that sent the flood is left out.
+        """
         box, known = flood.subscription.box, self.neighbour_view.neighbour_claims
         others = [name for name, claim in known.items() if meets_any(claim.zones, box)]
         others += [name for zone, name in self._forwarding_pointers if zone.meets(box)]
@@ -290,7 +298,7 @@ class CanNode:
             self._send_or_dispatch(home, NotifyRoots(event.event_number, tuple(seats)))
 
     def _notify_roots(self, message: NotifyRoots) -> None:
-        """Match an event at the seats of a message; for seats of other owners, route the event."""
+        """Match an event at the seats of a message; route the event to seats at other nodes."""
         for id_, centre in message.root_seats:
             if self.owns(centre):
                 members, actions = self.seats.visit(id_)
@@ -432,7 +440,11 @@ class CanNode:
                     self._send(name, claims)
 
     def _forward_after_leave(self, sender: NodeName, message: object) -> None:
-        """Handle a message at a node that left: count replies to its floods, forward the rest."""
+        """Handle a message at a node that left.
+
+        The node counts replies to the floods that it has forwarded, and sends all other messages to
+        the node that took over its zones.
+        """
         if isinstance(message, FloodReply) and self.flood_tracker.expects(message):
             if (done := self.flood_tracker.receive_reply(message)) is not None:
                 flood, answer = done

@@ -73,7 +73,7 @@ class Replicas:
     def split_off(
         self, kept_zones: Iterable[CanZone], given_zones: Iterable[CanZone]
     ) -> list[Replica]:
-        """Return replicas for zones that are given away; drop those that this node needs no more.
+        """Return replicas for zones that are given away; drop those that this node no longer needs.
 
         If both nodes need a replica, this node keeps the count of sent events, and the returned
         copy starts with 0. So each event is counted once.

@@ -8,7 +8,7 @@ after another.
 
 Every replica is stored before it is needed, and dropped only when it is no longer needed. A
 cancelled root retains its dependants until each of them has another root or is a root itself. Then
-the replicas of the root are dropped. They count the events that they have sent, and the root waits
+the replicas of the root are dropped. Replicas count the events that they send, and the root waits
 until all of these have arrived. So an acknowledged subscription misses no event, even while other
 subscriptions change. The rules of the paper drop replicas first: see
 `covey.overlay.can.paper_rules`. (papers: can)
@@ -75,7 +75,7 @@ class SendToOwner:
 
 
 SeatAction = RoutedMessage | StartFlood | SendToOwner
-"""What a node must do for a seat."""
+"""Action that a node must carry out for a seat."""
 
 
 class SeatPhase(Enum):
@@ -93,7 +93,7 @@ class SeatPhase(Enum):
 
 @dataclass(slots=True)
 class Seat:
-    """The state of one subscription, with the dependants of a root."""
+    """The state of one subscription and, if the subscription is a root, its dependants."""
 
     subscription: CanSubscription
     phase: SeatPhase = SeatPhase.AWAITING_ROOT
@@ -313,7 +313,7 @@ class Seats:
     # A new root takes over other roots.
 
     def _demote_others(self, seat: Seat) -> list[SeatAction]:
-        """Make all roots of this node within the box of a new root its dependants."""
+        """Make other roots of this node dependants of a new root whose box contains their boxes."""
         actions: list[SeatAction] = []
         for other in list(self.seats.values()) if self._find_root else ():
             if (
@@ -344,7 +344,10 @@ class Seats:
     # A subscription is cancelled.
 
     def _on_unsubscribe(self, point: Point, id_: int) -> Iterable[SeatAction]:
-        """Cancel a subscription, at once if its seat is stable, otherwise as soon as it is."""
+        """Cancel a subscription, at once if its seat is stable, otherwise as soon as it is.
+
+        If the seat does not exist yet, the cancellation is stored until the subscription arrives.
+        """
         seat = self.seats.get(id_)
         if seat is None:
             self.early_cancellations[id_] = point

@@ -50,7 +50,8 @@ class CanTrial:
         """
         if self.uses_paper_rules and not self.smart:
             raise InvalidArgumentError(
-                "uses_paper_rules needs smart=True: the published rules are those of SMART"
+                "the published rules (uses_paper_rules) exist only for SMART replication: set "
+                "smart=True"
             )
         return _CanRun(self).run()
 

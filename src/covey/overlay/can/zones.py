@@ -31,8 +31,8 @@ MAX_COORDINATE = math.nextafter(1.0, 0.0)
 class CanZone:
     """The points from `low`, inclusive, to `high`, exclusive.
 
-    `transfer_count` is how often the owner has changed. If two known zones contain a point, the
-    zone with the larger count is newer.
+    `transfer_count` is the number of times that the owner has changed. If two known zones contain a
+    point, the zone with the larger count is newer.
 
     >>> left, right = CanZone.whole_cube(2).split_in_half()
     >>> left, right.contains((0.5, 0.0)), left.touches(right)
@@ -123,8 +123,8 @@ class CanZone:
     def distance_to(self, point: Point) -> tuple[float, int]:
         """Return the squared distance of a point, and how many of its coordinates lie outside.
 
-        Compared as pairs, these distances lead greedy routing to the owner of a point: a zone that
-        does not contain the point always touches another zone that is nearer.
+        Greedy routing that compares these pairs arrives at the owner of a point: a zone that does
+        not contain the point always touches another zone whose pair is smaller.
         """
         squared, outside = 0.0, 0
         for x, low, high in zip(point, self.low, self.high, strict=True):
@@ -152,7 +152,7 @@ class CanZone:
 
 
 def nearest_distance(zones: Iterable[CanZone], point: Point) -> tuple[float, int]:
-    """Return the distance of a point from the nearest of some zones, as in `distance_to`."""
+    """Return the distance, as in `distance_to`, of a point from the nearest of the given zones."""
     return min(zone.distance_to(point) for zone in zones)
 
 

@@ -1,16 +1,16 @@
 """Reduction on Spark: find redundant subscriptions, and build filters for all subscriptions.
 
-`covey.covering` has the algorithms, and a protocol of executors that run their steps. This package
-implements the protocol with Spark tasks, each for a portion of the rows. Arrays that all tasks need
-are written to the store once, and each worker maps them into its memory.
+`covey.covering` contains the algorithms, and a protocol of executors that run their steps. This
+package implements the protocol with Spark tasks, each for a portion of the regions. Arrays that all
+tasks need are written to the store once, and each worker maps them into its memory.
 
-In the order in which data passes through them:
+Modules, in the order in which data passes through them:
 
     reduce            `reduce_subscriptions`: fit, reduce, commit, write tables
     executor          `SparkExecutor`: covers, subsumption and hull merging in Spark tasks
     shared_array_job  `SharedArrayJob`: run a function over portions of rows with shared arrays
     tables            status of each subscription, tables of statuses and filters
-    result            `ReductionResult`: statuses, active and redundant subscriptions, filters
+    result            `ReductionResult`: statuses, filters, and a model of the subscriptions
 
 Guarantee: the result does not depend on partitions or retries. The model of the result has exactly
 the matches that a model of all subscriptions has.

@@ -25,7 +25,7 @@ __all__ = ["SparkExecutor"]
 
 Rows = NDArray[np.int64]
 _PORTION_ROWS = 1 << 17  # rows of a task: few enough to use all workers and to show progress
-_PORTION_GROUPS = 64  # groups of hulls of a task
+_PORTION_GROUPS = 64  # groups of boxes of a task
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,10 @@ class SparkExecutor:
     job: SharedArrayJob
 
     def find_covering_rows(self, index: SegmentIndex) -> Rows:
-        """Return for each indexed region the row of another one that covers it; -1 if none does."""
+        """Return for each indexed region the row of another region that covers it.
+
+        The row is -1 if no other region covers the region.
+        """
         with self._share_indexes({}, index=index) as file:
             answers = self.job.run(_find_covers_in_portion, file, len(index), _PORTION_ROWS)
         return concat_answers(answers, "found").astype(np.int64)
@@ -43,8 +46,8 @@ class SparkExecutor:
     def find_subsumed(self, absorbing: AbsorberIndex, budget: int) -> Subsumption:
         """Find the boxes that are subsumed by others.
 
-        A box is tested by subtracting at most `budget` other boxes from it; if a part remains, it
-        counts as not subsumed.
+        A box is tested by subtracting at most `budget` other boxes from it. If a part of the box
+        remains, the box counts as not subsumed.
         """
         boxes = absorbing.boxes
         arrays: dict[str, NDArray[Any]] = {
@@ -90,9 +93,10 @@ class SparkExecutor:
         return [HullMerges(*fields) for fields in zip(*columns, strict=True)]
 
     def _share_indexes(self, arrays: NamedArrays, **indexes: SegmentIndex) -> Any:
-        """Share arrays with all tasks, and the arrays of indexes.
+        """Share arrays, and the arrays of indexes, with all tasks.
 
-        The name of an index's array begins with the name of the index and a dot.
+        The arrays of an index are stored under names that begin with the name of the index and a
+        dot.
         """
         index_arrays = {
             f"{index_name}.{name}": array
@@ -104,7 +108,7 @@ class SparkExecutor:
 
 
 def _open_index(shared_arrays: MappedArrays, index_name: str = "index") -> SegmentIndex:
-    """Return a shared index, built from the arrays whose names begin with `index_name`."""
+    """Return a shared index; the names of its arrays begin with `index_name` and a dot."""
     arrays = {
         name.removeprefix(f"{index_name}."): array
         for name, array in shared_arrays.arrays.items()

@@ -51,23 +51,25 @@ def reduce_subscriptions(
 ) -> ReductionResult:
     """Find redundant subscriptions, and build filters that contain all subscriptions.
 
-    A subscription is redundant if each of its regions is equal to another region, covered by one,
-    or subsumed by several. Filters are hulls of active regions.
+    A subscription is redundant if no event can match it, or if each of its regions is equal to an
+    earlier region, covered by another region, or subsumed by several. Filters are hulls of active
+    regions.
 
     Args:
-        subscriptions: the subscriptions, as `Matcher.fit` takes them.
+        subscriptions: the subscriptions, with the columns that `Matcher.fit` reads.
         sample: typical events, of which at most 100,000 are used to estimate false forwards.
             Without a sample, false forwards are estimated from the volumes of regions, where
             lengths are measured by the distribution of the regions' ends.
         max_false_positive_rate: largest share of events that filters may forward although no
-            subscription matches them. With 0, only perfect merges of hulls are made.
+            subscription matches them. With 0, regions are replaced by their hull only if the hull
+            adds no event.
         max_subtractions: largest number of regions that are subtracted from a region to find out
-            whether it is subsumed. The subtraction is exact; a region that would need more stays
-            active.
-        **params: parameters of `Matcher`, `eventSchema` among them.
+            whether it is subsumed. The subtraction is exact; a region that would need more
+            subtractions stays active.
+        **params: parameters of `Matcher`; `eventSchema` is required.
 
     Returns:
-        Statuses, filters, and a model of the subscriptions.
+        The status of each subscription, filters, and a model of the subscriptions.
 
     Raises:
         InvalidArgumentError: a parameter does not fit, or no subscription is valid.
@@ -88,8 +90,7 @@ def reduce_subscriptions(
     check_range("max_subtractions", max_subtractions, 0)
     if params.get("zones", 1) != 1:
         raise InvalidArgumentError(
-            "a reduction makes a single segment of active subscriptions: zones must be 1, "
-            f"got {params['zones']!r}"
+            f"subscriptions with zones cannot be reduced: zones must be 1, got {params['zones']!r}"
         )
     clock = StepTimer()
     model = Matcher(**params).fit(subscriptions)
@@ -137,7 +138,7 @@ def _merge_step_seconds(
 ) -> dict[str, float]:
     """Return the seconds of all steps in the order in which they ran, and the total.
 
-    The step "reduce" is left out, because `covering_seconds` has the times of its parts.
+    The step "reduce" is replaced by its parts, whose seconds are `covering_seconds`.
     """
     seconds = {
         "fit": steps["fit"],
@@ -156,15 +157,15 @@ def _no_subscriptions_error(model: MatcherModel) -> InvalidArgumentError:
     if first is None:
         return InvalidArgumentError("there are no subscriptions to reduce")
     return InvalidArgumentError(
-        f"none of {rejected.count()} subscriptions is valid; the first by id is "
-        f"{first[0]!r}: {first['error']}; `covey doctor` explains each error"
+        f"none of {rejected.count()} subscriptions is valid; the error of the smallest id, "
+        f"{first[0]!r}, is: {first['error']}; `covey doctor` explains each error"
     )
 
 
 def _count_statuses_by_attribute(
     regions: Regions, statuses: NDArray[np.int8]
 ) -> dict[str, dict[str, int]]:
-    """Return by attribute and status how many regions of this status constrain the attribute."""
+    """Return, by attribute and status, how many regions with the status constrain the attribute."""
     names = STATUS_NAMES[:NEVER_MATCHES]
     counts = {
         name: np.bincount(statuses[constraints.rows], minlength=len(names))

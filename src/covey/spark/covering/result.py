@@ -26,7 +26,7 @@ class ReductionResult:
         summary: number of regions that each step removed, and number of filters.
         seconds_by_step: seconds of each step.
         folder: folder of the tables, relative to the location of the store.
-        status_counts_by_attribute: by attribute and status, how many regions of this status
+        status_counts_by_attribute: by attribute and status, how many regions with the status
             constrain the attribute.
     """
 
@@ -41,8 +41,8 @@ class ReductionResult:
         """Status of every subscription.
 
         Columns: the id; `status`, which is active, equal, covered, subsumed, or never if no event
-        can match; and `absorbed_by`, the ids of subscriptions whose union contains this one. These
-        are active, or are absorbed in turn by larger ones.
+        can match; and `absorbed_by`, the ids of subscriptions whose union contains this one. Those
+        are active, or are themselves absorbed by other subscriptions.
         """
         name = self.model._param_value(self.model.idCol)
         return self._read_table("subscriptions").withColumnRenamed("id", name)
@@ -63,8 +63,8 @@ class ReductionResult:
         """Filters that together contain all active subscriptions.
 
         Columns: `filter`, a number; `predicate`; and `regions`, the number of active regions whose
-        hull the filter is. Predicates are rendered when the DataFrame is read, which takes 0.1 ms
-        each.
+        hull is the filter. Predicates are rendered when the DataFrame is read; each takes about
+        0.1 ms.
         """
         location = f"{self.model._state.location}/{self.folder}/store"
         schema = "filter long, predicate string, regions long"

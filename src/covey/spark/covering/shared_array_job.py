@@ -1,4 +1,4 @@
-"""Jobs that run a function over portions of rows in workers, which map shared arrays."""
+"""Jobs that run a function over portions of rows in workers; the workers map shared arrays."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class SharedArrayJob:
     def run(
         self, work: PortionWork, file: str, row_count: int, portion_rows: int
     ) -> list[NamedArrays]:
-        """Run a function on all portions of the rows, and return the answers in order.
+        """Run a function on all portions of the rows, and return the answers in their order.
 
-        Spark runs a portion again after a failure. The driver collects all answers, so an answer
-        should have only a few bytes per row.
+        After a failure, Spark calls the function again for the same portion. The driver collects
+        all answers, so an answer should have only a few bytes per row.
 
         Args:
             work: the function.

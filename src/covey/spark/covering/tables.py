@@ -109,8 +109,8 @@ def write_result_tables(
 ) -> str:
     """Write the tables of subscriptions and of filters, and return their folder.
 
-    The folder is relative to `location`. Filters are also written to a separate store in it, from
-    which `RenderFiltersTask` renders their predicates.
+    The folder is relative to `location`. Filters are also written to a separate store in this
+    folder, from which `RenderFiltersTask` renders their predicates.
 
     Args:
         location: location of the model's store.
@@ -140,7 +140,7 @@ def write_result_tables(
 
 @dataclass(frozen=True, slots=True)
 class RenderFiltersTask:
-    """Function of a `mapInArrow` over rows of the table of filters: add a column `predicate`.
+    """Function of a `mapInArrow` over rows of the table of filters: add the column `predicate`.
 
     Args:
         location: location of the store of filters.
@@ -184,7 +184,8 @@ def _stage_active_or_redundant(
 ) -> NamedArrays:
     """Stage the segment of the active subscriptions, or of the redundant ones.
 
-    Portion 0 (`start` is 0) stages the active ones, portion 1 the redundant ones.
+    The function stages the active subscriptions if `start` is 0, and the redundant ones if `start`
+    is 1. It is the `work` of a `SharedArrayJob` with two portions of one row.
     """
     assert stop == start + 1
     is_active = shared_arrays.arrays["is_active"]

@@ -1,4 +1,4 @@
-"""Fit subscriptions: parse and index them in Spark's workers, commit one version.
+"""Fit subscriptions: parse and index them in Spark's workers, commit them as a version.
 
 Subscriptions are shuffled once by id. Each task parses its partition and writes the accepted
 subscriptions as a staged segment; rejected subscriptions are rows of the task's output. A task also
@@ -6,12 +6,12 @@ returns the expressions whose types only Spark knows, and the subscriptions that
 driver has Spark's analyzer find these types, and then the waiting subscriptions are encoded again.
 A single task commits the staged segments.
 
-In the order in which data passes through them:
+Modules, in the order in which data passes through them:
 
     change_feed          changes in a DataFrame or a Delta change feed: upserts and removals
     subscription_loader  `load_subscriptions`: the rounds of a fit or an update, on the driver
-    encode_task          `EncodeTask`: make a staged segment of predicates or range columns
-    range_columns        constraints in two columns, a lower and an upper end
+    encode_task          `EncodeTask`: make a staged segment from predicates or range columns
+    range_columns        intervals whose ends are in two columns
     task_results         rows that an `EncodeTask` returns: segments, rejections, expressions
     expression_analysis  `SparkExpressionTypes`: types of expressions from Spark's analyzer
 

@@ -20,10 +20,11 @@ _UNKNOWN_TYPE_REASON = (
 def classify_changes(changes: DataFrame, params: MatcherParams) -> tuple[DataFrame, Column, Column]:
     """Return the changes that have an effect, and columns that classify them.
 
-    A change with a null predicate removes its subscription, unless the constraints are in range
-    columns. A change feed is recognised by its column `_change_type`. There, deletions remove
-    subscriptions as well, and only the last change of each id has an effect. Of the changes of one
-    commit, an insertion or the row after an update counts as later than a deletion.
+    A change with a null predicate removes its subscription, unless `rangeCols` is set. A change
+    feed is recognised by its column `_change_type`. In a change feed, deletions remove
+    subscriptions as well, and only the last change of each id has an effect: the one with the
+    largest `_commit_version`. Within a commit, and if that column is missing, an insertion or the
+    row after an update counts as later than a deletion or the row before an update.
 
     Returns:
         The changes; a column that is true if a change removes its subscription; and a column with

@@ -36,7 +36,8 @@ Ints = NDArray[np.int64]
 _PORTION_ROWS = 100_000  # predicates that are parsed together, so that they share templates
 _INVALID_UTF8 = "is not valid UTF-8"
 _TOO_MANY_EXPRESSIONS = (
-    "subscriptions compare too many different expressions for Spark to analyse each of them"
+    "subscriptions compare too many different expressions for Spark to analyse each of them; use "
+    "fewer different expressions in predicates"
 )
 
 
@@ -45,8 +46,8 @@ class EncodeTask:
     """Function of a `mapInArrow` that encodes subscriptions as a staged segment.
 
     Input columns: `id`; `removed`, whether the subscription is removed; `refused`, the reason why
-    the row is rejected, or null; `predicate` if `has_predicates`; and the ends of `range_columns`.
-    Output columns: those of `task_result_schema`.
+    the row is rejected, or null; `predicate` if `has_predicates`; and the columns that
+    `range_columns` name. Output columns: those of `task_result_schema`.
 
     Args:
         location: location of the store.
@@ -69,10 +70,10 @@ class EncodeTask:
     def with_expression_types(
         self, types: SparkExpressionTypes, *, is_last_round: bool = False
     ) -> EncodeTask:
-        """Return a copy of the task that knows the types that Spark has found.
+        """Return a copy of the task that knows these types of expressions.
 
-        In the last round, a subscription with an expression of unknown type is rejected and does
-        not wait.
+        In the last round, a subscription with an expression of unknown type is rejected. In other
+        rounds it waits until Spark has analysed the expression.
         """
         otherwise = Refusal(_TOO_MANY_EXPRESSIONS) if is_last_round else None
         return replace(self, expression_types=KnownTypes(dict(types.known_types), otherwise))
@@ -159,7 +160,8 @@ class EncodeTask:
     def _stage_segments(self, portions: Sequence[_ParsedPortion], results: TaskResults) -> None:
         """Stage a segment of all accepted subscriptions, and one of the ids to remove.
 
-        Subscriptions whose id occurs more than once are rejected.
+        Subscriptions whose id occurs more than once are rejected. Waiting subscriptions are added
+        to the results.
         """
         ids = pa.concat_arrays([portion.ids for portion in portions])
         is_accepted = np.concatenate([portion.is_accepted for portion in portions])
@@ -201,7 +203,8 @@ class EncodeTask:
 class ReencodeTask:
     """Function of a `mapInArrow` that encodes subscriptions again after Spark's analysis.
 
-    The only input column has Arrow IPC streams with the input rows of waiting subscriptions.
+    The only input column contains Arrow IPC streams. A stream has the input rows of `encode_task`
+    for the subscriptions that waited for types of expressions.
     """
 
     encode_task: EncodeTask
@@ -217,11 +220,11 @@ class ReencodeTask:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedPortion:
-    """Portion of subscriptions after parsing.
+    """Portion of the subscriptions of a task, after parsing.
 
     `ids`, `texts` (the predicates) and the Boolean arrays have a value for each input row.
-    `regions` are the regions of all valid predicates, and `subscription_rows` has the input row of
-    each region.
+    `regions` are the regions of all valid predicates, intersected with the ranges of their rows.
+    `subscription_rows` contains the input row of each region.
     """
 
     ids: pa.Array

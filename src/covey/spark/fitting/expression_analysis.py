@@ -11,7 +11,8 @@ Once the largest number of expressions is reached, an expression that differs on
 a derived attribute is refused without analysis.
 
 Cost: 0.1 to 0.3 s for a hundred expressions, on the driver. The analysis runs no Spark job, because
-the caller may occupy all the cores that a job would need; only through Spark Connect it runs one.
+the caller may occupy all the cores that a job would need. Through Spark Connect, however, it runs
+jobs.
 """
 
 from __future__ import annotations
@@ -104,9 +105,9 @@ class SparkExpressionTypes:
     @property
     def _surplus_refusal(self) -> Refusal:
         return Refusal(
-            f"subscriptions compare more than {self._max_attributes} expressions other than "
-            "columns, and Spark computes each one for every event; reuse expressions, or raise "
-            "max_derived (maxDerived of a Matcher)"
+            f"subscriptions compare more than {self._max_attributes} different expressions other "
+            "than columns, and Spark computes each one for every event; use fewer different "
+            "expressions in predicates, or raise max_derived (maxDerived of a Matcher)"
         )
 
     def _analyse_expressions(self, expressions: Sequence[str]) -> None:
@@ -173,8 +174,8 @@ def read_expression_type(data_type: DataType) -> Type | Refusal:
         depth += 1
     if depth > _MAX_TYPE_DEPTH:
         return Refusal(
-            f"its type has more than {_MAX_TYPE_DEPTH} levels of nesting; compute a part of it as "
-            "a column of the events"
+            f"its type has more than {_MAX_TYPE_DEPTH} levels of nesting; compute a part of the "
+            "expression as a column of the events"
         )
     return to_attribute_type(data_type)
 
@@ -202,8 +203,8 @@ def _generate_code(spark: SparkSession, frame: DataFrame) -> None:
 def _drop_rows_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return no rows.
 
-    Spark must run this function of a `mapInArrow` to find that out, so it cannot replace the query
-    by an empty result.
+    Spark does not know this before it runs this function of a `mapInArrow`. So it must plan the
+    query, and cannot replace it by an empty result.
     """
     for _ in batches:
         pass
@@ -212,6 +213,8 @@ def _drop_rows_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 def extract_spark_reason(error: Exception) -> str:
     """Return Spark's error message without error codes, query context and stack trace.
+
+    The message is shortened to 500 characters.
 
     >>> error = Exception("[UNRESOLVED_ROUTINE] Cannot resolve `f`. SQLSTATE: 42883; line 1")
     >>> extract_spark_reason(error)
@@ -227,7 +230,7 @@ def extract_spark_reason(error: Exception) -> str:
 
 @mute_query_log()
 def find_failure_reasons(events: DataFrame, expressions: Sequence[Attribute]) -> dict[str, str]:
-    """Return Spark's reasons for the expressions that it cannot compute on some event.
+    """Return the reasons why Spark cannot compute expressions on some of the events.
 
     Args:
         events: the events.

@@ -1,4 +1,7 @@
-"""Range columns: two columns with the ends of an interval, where null is an open end."""
+"""Range columns: two columns with the ends of an interval.
+
+A null means that the interval has no bound on that side.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63, "float": 24, "do
 class RangeColumns:
     """Attribute that is constrained to a range, with the columns of its lower and upper end.
 
-    The lower end belongs to the range. The upper end belongs to it only if `is_closed`.
+    The range includes its lower end. It includes its upper end only if `is_closed`.
     """
 
     attribute: str
@@ -34,11 +37,13 @@ class RangeColumns:
     is_closed: bool = True
 
     def build_constraints(self, regions: Regions, subscriptions: pa.Table) -> Scalars:
-        """Return the constraint of each row of a table; a row with two null ends has none.
+        """Return the interval of each row of `subscriptions`.
+
+        A row with two null ends is unconstrained.
 
         Args:
-            regions: regions whose space has the attribute.
-            subscriptions: the table with the columns of the ends.
+            regions: regions; their space contains the attribute.
+            subscriptions: a table with the columns of the ends.
         """
         type_ = regions.space[self.attribute].type
         domain = key_domain(type_)
@@ -64,8 +69,8 @@ def intersect_ranges(
 
     Args:
         regions: regions that do not constrain the attributes of the ranges.
-        subscription_rows: for each region the row of its subscription in the table.
-        subscriptions: the table with the columns of the ends.
+        subscription_rows: for each region the row of its subscription in `subscriptions`.
+        subscriptions: a table with the columns of the ends.
         range_columns: the attributes and their columns.
 
     Returns:

@@ -1,8 +1,8 @@
 """Load the subscriptions of a DataFrame into a store.
 
 Workers parse and index their partitions in parallel and write staged segments. A single task then
-commits and merges the segments. The driver receives only the names of files, and the expressions
-that Spark must analyse.
+commits and merges the segments. With zones, further tasks spread them over the zones first. The
+driver receives only names and sizes of files, and the expressions that Spark must analyse.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ __all__ = ["find_column_type", "load_subscriptions"]
 CommitStaged = Callable[[int, Space, Sequence[StagedSegment]], Mapping[str, object] | None]
 """Function that commits a version.
 
-Its arguments are the base version, the space and the staged segments. It returns facts about the
-version, like `_commit_and_merge`, or None if it committed nothing.
+Its arguments are the base version, the space and the staged segments. It returns the same facts
+about the new version as `_commit_and_merge`, or None if it committed nothing.
 """
 
 _DEFAULT_PARALLELISM = 8
@@ -71,7 +71,7 @@ def load_subscriptions(
     commit_staged: CommitStaged | None = None,
     known_attributes: Sequence[Attribute] = (),
 ) -> ModelState:
-    """Add the subscriptions of a DataFrame to a version, and commit the result as the next version.
+    """Add the subscriptions of a DataFrame to a version, and commit the result as a new version.
 
     Args:
         subscriptions: the subscriptions.
@@ -170,14 +170,20 @@ def load_subscriptions(
 
 
 def _find_most_used(expression_rows: DataFrame) -> list[str]:
-    """Return the expressions that most subscriptions compare: at most 10,000, sorted by use."""
+    """Return at most 10,000 expressions: those that the largest numbers of subscriptions compare.
+
+    They are sorted by this number, the largest first.
+
+    Args:
+        expression_rows: task results of kind `EXPRESSION_KIND`.
+    """
     counts = expression_rows.groupBy("predicate").agg(F.sum("subscriptions").alias("uses"))
     most_used = counts.orderBy(F.desc("uses"), "predicate").limit(_MAX_EXPRESSIONS_PER_ROUND)
     return [row["predicate"] for row in most_used.collect()]
 
 
 def find_column_type(frame: DataFrame, column: str, param_name: str) -> DataType:
-    """Return Spark's type of a column; upper and lower case of names are not distinguished.
+    """Return Spark's type of a column; its name may differ from `column` in upper and lower case.
 
     Args:
         frame: the DataFrame.
@@ -191,7 +197,8 @@ def find_column_type(frame: DataFrame, column: str, param_name: str) -> DataType
         if field.name.lower() == column.lower():
             return field.dataType
     raise InvalidArgumentError(
-        f"there is no column {column!r}: set {param_name} to one of {', '.join(frame.columns)}"
+        f"the DataFrame has no column {column!r}, which is the value of {param_name}: its columns "
+        f"are {', '.join(frame.columns)}"
     )
 
 
@@ -238,10 +245,11 @@ def _select_range_end(
         find_column_type(subscriptions, column, "rangeCols, validFromCol or validToCol")
     )
     if not can_hold(target_type, column_type):
-        name = "the time of events" if attribute == VALIDITY else f"{attribute!r}"
+        name = "the time of events" if attribute == VALIDITY else f"attribute {attribute!r}"
         raise InvalidArgumentError(
             f"column {column!r} is {column_type}, but {name} is {target_type}, which cannot "
-            "represent all of its values: cast it, so that you decide how values are rounded"
+            f"represent all values of {column_type}: cast the column, so that you decide how "
+            "values are rounded"
         )
     return select_column(column)
 
@@ -253,7 +261,10 @@ def _list_range_columns(params: MatcherParams) -> tuple[RangeColumns, ...]:
 
 
 def _range_ends_by_attribute(params: MatcherParams) -> dict[str, Sequence[str | None]]:
-    """Return for each attribute the user's two columns of ends; None where one is not set."""
+    """Return for each attribute the names of the two columns with its ends, as the user set them.
+
+    A name is None if `validFromCol` or `validToCol` is not set.
+    """
     validity = [params._param_value(params.validFromCol), params._param_value(params.validToCol)]
     return {
         **(params._param_value(params.rangeCols) or {}),
@@ -264,7 +275,7 @@ def _range_ends_by_attribute(params: MatcherParams) -> dict[str, Sequence[str | 
 def _estimate_parallelism(spark: SparkSession) -> int:
     """Return an estimate of the number of tasks that Spark runs at once, from the plan of a query.
 
-    The plan is available without a job, and through Spark Connect too.
+    The plan is available without a job, also through Spark Connect.
     """
     plan = spark.sql("EXPLAIN SELECT * FROM range(1)").collect()[0][0]
     splits = re.search(r"splits=(?:Some\()?(\d+)", plan)

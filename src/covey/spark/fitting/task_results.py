@@ -1,4 +1,4 @@
-"""Results of a task that encodes subscriptions: staged segments, rejections, unknown expressions.
+"""Results of a task that encodes subscriptions: staged segments, rejections, expressions.
 
 All results are rows of one DataFrame, because a task has one output. A row with a `file` is a
 staged segment, and a row with an `error` is a rejected subscription. A row with `rows` contains
@@ -43,7 +43,7 @@ UPSERT_KIND, REMOVAL_KIND = "upsert", "removal"
 EXPRESSION_KIND, WAITING_KIND = "expression", "waiting"
 REJECTION_COLUMNS = ("predicate", "error", "line", "column")
 """Columns of a rejected subscription besides its id."""
-_BATCH_ROWS = 10_000  # rejected subscriptions in one batch
+_BATCH_ROWS = 10_000  # rows of one batch
 
 
 def task_result_schema(id_type: DataType) -> StructType:
@@ -68,7 +68,7 @@ def task_result_schema(id_type: DataType) -> StructType:
 class TaskResults:
     """Results of one task: they are collected, and then returned as batches of rows.
 
-    `id_type` is the Arrow type of the ids. `seconds` has the elapsed seconds of each step.
+    `id_type` is the Arrow type of the ids. `seconds` contains the elapsed seconds of each step.
     """
 
     id_type: pa.DataType
@@ -115,7 +115,7 @@ class TaskResults:
             self._waiting_tables.append(content.getvalue())
 
     def waiting_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield rows with waiting subscriptions, and a row for each expression of unknown type."""
+        """Yield batches with waiting subscriptions, and with the expressions of unknown type."""
         rows: list[dict[str, Any]] = [
             {"kind": WAITING_KIND, "rows": content} for content in self._waiting_tables
         ]
@@ -126,12 +126,15 @@ class TaskResults:
         yield from self._to_batches(rows)
 
     def drain_rejections(self) -> Iterator[pa.RecordBatch]:
-        """Yield a row for each subscription rejected since the last call, and drop these rows."""
+        """Yield batches with a row for each subscription that was rejected since the last call."""
         rows, self._rejections = self._rejections, []
         yield from self._to_batches(rows)
 
     def segment_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield a row for each staged segment; the first one has the seconds of all steps."""
+        """Yield batches with a row for each staged segment.
+
+        The first row contains the seconds of all steps.
+        """
         rows: list[dict[str, Any]] = []
         for n, (kind, staged) in enumerate(self._segments):
             rows.append(

@@ -5,12 +5,12 @@ opens a version of the store once and maps its files into memory; all workers of
 this memory. Small batches are joined, so that matching is efficient. Batches with too many matches
 are split, so that memory does not grow with the number of events or of matches.
 
-In the order in which data passes through them:
+Modules, in the order in which data passes through them:
 
     worker_cache       snapshots that are open in this worker process
     match_task         `MatchTask`: join and split batches of events, and match them
     output             `PairRows` and `ArrayRows`: a row for each match, or for each event
-    evaluation_errors  find undecided pairs, in which an expression raises an error on the event
+    evaluation_errors  find undecided pairs: an expression raises an error on the event
     table_function     table function for SQL that matches with a model
 
 `covey.stream` matches micro-batches with the same functions: `rebatch`, `to_events` and

@@ -1,8 +1,8 @@
 """Undecided pairs: an event and a subscription for which an expression raises an error.
 
 An expression that would raise an error on an event is null there (`covey.space.guard`), and so the
-event does not match. Spark's `where` would end the job instead. This module finds the pairs in
-which the value of the expression would have decided, so that the user can be informed.
+event does not match. Spark's `where` would end the job instead. This module finds the pairs for
+which the missing value would have decided whether they match, so that the user can be informed.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ def find_undecided_pairs(
 ) -> Iterator[UndecidedPairs]:
     """Yield the pairs that are undecided because an expression raises an error on the event.
 
-    A pair is undecided if the event does not match, but satisfies all conditions of one region of
-    the subscription that do not depend on expressions that raise.
+    A pair is yielded for an expression if the event could match with suitable values of all
+    expressions that raise, but cannot match while this expression is null, even with suitable
+    values of the other expressions.
 
     Args:
         snapshot: the subscriptions.
@@ -118,7 +119,7 @@ def find_undecided_pairs(
 
 
 def _free_expressions(points: Regions, expressions: Sequence[str]) -> Regions:
-    """Return the regions of events without their constraints on these expressions and flags."""
+    """Return the regions of events without constraints on these expressions and their flags."""
     flags = (points.space[name].flag.name for name in expressions)
     free = {*expressions, *flags}
     constraints = {
@@ -139,10 +140,11 @@ def _subtract_pairs(pairs: Pairs, others: Pairs) -> Pairs:
 
 @dataclass(frozen=True, slots=True)
 class FindUndecidedTask:
-    """Function of a `mapInArrow` that finds undecided pairs of events with subscriptions.
+    """Function of a `mapInArrow` that finds undecided pairs of events and subscriptions.
 
     Input columns: the event as a struct, then attributes, including the flags of `expressions`.
-    Output columns: the id of the subscription, the position in `expressions`, and the event.
+    Output columns: the id of the subscription, the position of the expression in `expressions`, and
+    the event.
 
     Args:
         location: location of the store.

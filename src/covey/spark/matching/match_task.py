@@ -23,7 +23,7 @@ __all__ = ["MatchTask", "match_bounded", "rebatch", "to_events"]
 
 Rows = NDArray[np.int64]
 
-_MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # of a batch that is matched at once
+_MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # limits of a batch
 _MAX_PAIRS = 1 << 22  # pairs of one query, unless a single event has more
 
 
@@ -38,8 +38,8 @@ class MatchTask:
         attribute_columns: number of the column of each attribute. Columns are not found by name,
             because the name of an attribute may be any expression.
         output_format: conversion of matches to rows.
-        zone_column: number of the column with the zone of the events, which is the same for all
-            events of a task; None if the version has no zones.
+        zone_column: number of the column with the zone of each event; None if the version has no
+            zones. All events of a task must be in the same zone.
     """
 
     location: str
@@ -67,7 +67,10 @@ class MatchTask:
 
 
 def to_events(batch: pa.RecordBatch, attribute_columns: Mapping[str, int], space: Space) -> Events:
-    """Return a batch as events; `attribute_columns` has the column number of each attribute."""
+    """Return the rows of a batch as events.
+
+    `attribute_columns` contains the number of the column of each attribute.
+    """
     columns = [batch.column(position) for position in attribute_columns.values()]
     attributes = pa.RecordBatch.from_arrays(columns, list(attribute_columns))
     return replace(Events.from_arrow(attributes, space), count=batch.num_rows)

@@ -135,8 +135,8 @@ def _split_by_bytes(
 
     Args:
         row_bytes: size of each row in bytes.
-        rows: row numbers to divide, which may repeat; None for all rows. Ranges are positions in
-            `rows`.
+        rows: numbers of the rows to divide, which may occur several times; None for all rows in
+            their order. The yielded ranges are positions in `rows`.
     """
     count = len(row_bytes) if rows is None else len(rows)
     if count and row_bytes.max() * count <= _MAX_BATCH_BYTES:  # the usual case, without a sum

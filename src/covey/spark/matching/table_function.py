@@ -1,7 +1,7 @@
 """Table function for SQL that matches events with a model.
 
-The schema of its output is fixed when it is built, so Spark need not ask Python for the schema of
-each query.
+The schema of its output is fixed when the function is built. So Spark does not have to call Python
+for the schema in each query.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def build_table_function(
     """Return a table function for `spark.udtf.register`, whose argument is a table of events.
 
     Args:
-        match_task: the function that matches batches.
+        match_task: the task that matches batches.
         column_names: columns of the table that `match_task` receives, in this order; `VALIDITY` is
             the time of the event.
         time_column: column with the time of events; None if there is none.
@@ -50,16 +50,20 @@ def _take_column(events: pa.RecordBatch, name: str, time_column: str | None) -> 
     if name == VALIDITY:
         if time_column is None:
             raise SchemaError(
-                "subscriptions have validity intervals: fit with eventTimeCol to match in SQL"
+                "subscriptions have validity intervals, so SQL needs the time of events: set "
+                "eventTimeCol, and register the function again"
             )
         time = _take_column(events, time_column, None)
         if not pa.types.is_timestamp(time.type) or time.type.tz is None:
-            raise SchemaError(f"column {time_column!r} is not a TIMESTAMP: CAST it in the table")
+            raise SchemaError(
+                f"column {time_column!r} of the table is not a TIMESTAMP: cast it in the query of "
+                "the table"
+            )
         return time.cast(pa.timestamp("us", "UTC"))
     lowered = [column.lower() for column in events.schema.names]
     if name.lower() not in lowered:
         raise SchemaError(
-            f"the table has no column {name!r}: if it is an expression, compute it with "
+            f"the table has no column {name!r}: add it; if it is an expression, write "
             f"TABLE(SELECT *, {name} AS `{name}` FROM …)"
         )
     return events.column(lowered.index(name.lower()))

@@ -82,8 +82,8 @@ def open_zone_snapshot(
 def open_live_snapshot(location: str, version: int) -> Snapshot:
     """Return the snapshot of a version in a live store, which a worker opens once.
 
-    Use it for the store of a running stream: it is not replaced while a worker runs, so the number
-    of a version is sufficient to identify it.
+    Use this function for the store of a running stream. Such a store is not replaced while a worker
+    runs, so the number of a version is sufficient to identify the version.
     """
     return _open_store(location).snapshot(version)
 
@@ -96,8 +96,8 @@ def open_live_zone_snapshot(location: str, version: int, zone: int, zone_map_id:
         location: location of the store.
         version: number of the version.
         zone: number of the zone.
-        zone_map_id: file of the zone map to which the number refers. If the version has another
-            zone map, the snapshot of the whole version is returned.
+        zone_map_id: name of the file of the zone map to which `zone` refers. If the version has
+            another zone map, the snapshot of the whole version is returned.
     """
     store = _open_store(location)
     if store.manifest(version).zone_map_file != zone_map_id:
@@ -113,16 +113,16 @@ def preopen_latest(location: str) -> None:
 
 @lru_cache(_MAX_OPEN_VERSIONS)
 def _open_store(location: str) -> Store:
-    """Return the store, which a worker opens once: snapshots of it share their common segments."""
+    """Return the store; a worker opens it once, so that snapshots share their common segments."""
     return Store.open(location)
 
 
 def freeze_gc() -> None:
     """Exclude the objects that the first tasks of a worker loaded from garbage collection.
 
-    Call it at the end of a task. Spark collects garbage after every task, and compiled kernels have
-    a hundred thousand objects: to traverse these takes longer than a small batch. Only some of the
-    first 32 tasks of a worker have an effect.
+    Call it at the end of a task. Spark collects garbage after every task, and compiled kernels
+    consist of a hundred thousand objects. Traversing these takes longer than matching a small
+    batch. Only some of the first 32 calls in a worker have an effect.
     """
     if next(_task_numbers) in _FREEZE_AFTER_TASKS:
         gc.collect()

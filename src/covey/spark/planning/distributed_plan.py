@@ -1,8 +1,8 @@
 """Plans for the subscribers in a DataFrame, which may have any number of rows.
 
 Spark's workers find the leaves that may serve each subscriber, the subscribers that no filter
-covers, the broker of each subscriber, and violations of the plan. The memory of the driver, and the
-data that it sends to workers, do not grow with the table.
+covers, the broker of each subscriber, and violations of the plan. The driver reads only samples,
+the subscribers that no filter covers, and those for which no leaf has capacity left.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class DistributedPlan:
     Args:
         problem: the problem, with the subscribers of the sample.
         filters: the filters of all brokers.
-        assignment: the rows of the table with their brokers in a column `broker`; -1 for rows
-            without a broker. Spark computes the DataFrame each time that it is read: call `persist`
-            if you read it often.
-        subscriber_count: number of rows of the table.
-        leaf_set_count: number of leaf sets that the assignment distinguishes. The size of the flow
-            problem depends on it, and it does not grow with the table.
-        columns: columns of the table with positions and boxes.
+        assignment: the rows of the DataFrame of subscribers, with their brokers in a column
+            `broker`; -1 for rows without a broker. Spark computes the assignment each time that it
+            is read: call `persist` if you read it often.
+        subscriber_count: number of rows of `assignment`.
+        leaf_set_count: number of leaf sets between which the assignment distinguishes. It is
+            limited, and does not grow with the number of subscribers.
+        columns: columns of the subscribers with positions and boxes.
     """
 
     problem: Problem
@@ -130,27 +130,28 @@ def assign_subscribers(
     seed: int = 0,
     progress: Callable[[float, float], None] | None = None,
 ) -> DistributedPlan:
-    """Assign the rows of a table of subscribers to the leaf brokers of a tree.
+    """Assign the rows of a DataFrame of subscribers to the leaf brokers of a tree.
 
     The algorithm of `covey.plan.search` finds filters for a sample of the rows. They are then
     widened for rows that no filter covers.
 
     Args:
-        subscribers: a row for each subscriber. The table is read several times, and must have the
-            same rows each time.
+        subscribers: a row for each subscriber. The DataFrame is read several times, and must have
+            the same rows each time.
         tree: the brokers.
         position_cols: columns with the coordinates of subscribers.
         lower_cols: columns with the lower ends of the subscribers' boxes, one for each dimension.
         upper_cols: columns with the upper ends of the boxes, in the same order.
         id_col: column with the ids of subscribers; each id occurs once.
         max_rectangles: largest number of rectangles of a filter.
-        max_delay: how much longer the path to a subscriber may be than its shortest path, as a
-            share of the latter.
+        max_delay: how much longer the path to a subscriber may be than the shortest path, as a
+            share of the shortest path.
         target_load: load factor that the plan should not exceed.
         max_load: load factor that no leaf may exceed.
-        event_sample: events by which bandwidth is measured; None to measure it by volume.
+        event_sample: events by which bandwidth is measured; None to measure it by the volumes of
+            filters.
         steps: number of steps of the search; None for the default of `covey.plan.search`.
-        sample_size: number of subscribers for which filters are searched.
+        sample_size: largest number of subscribers in the sample.
         seed: seed of the sample and the search.
         progress: function that is called with the finished share of the search (0 to 1) and the
             bandwidth.
@@ -158,8 +159,8 @@ def assign_subscribers(
     Raises:
         InvalidArgumentError: a column is missing or not a number, or an argument is out of range.
 
-    Cost: a search on the driver, and six passes over the table. One of them sorts the table by leaf
-    set.
+    Cost: a search on the driver, and six passes over the subscribers. One of these passes sorts the
+    subscribers by leaf set.
     """
     check_range("steps", 0 if steps is None else steps, 0)
     check_range("sample_size", sample_size, 1)
@@ -223,7 +224,10 @@ def _find_uncovered(
     sample_problem: Problem,
     filters: BrokerFilters,
 ) -> Problem | None:
-    """Return the problem of the subscribers that no filter covers, or None if all are covered."""
+    """Return the problem of the subscribers that no leaf can serve; None if there are none.
+
+    A leaf can serve a subscriber if the delay is within the limit and its filter covers the box.
+    """
     task = FindUncoveredTask(BatchLeaves(columns, sample_problem, filters))
     with reraise_worker_errors():
         rows = subscribers.select(*columns.names).mapInArrow(task, columns.schema).toArrow()
@@ -272,7 +276,7 @@ def _move_subscribers(
         columns: columns with positions and boxes.
         sample_problem: a problem with the same brokers and limits; its subscribers are not used.
         filters: the filters of all brokers.
-        loads: number of subscribers of each leaf, counted over the whole table.
+        loads: number of subscribers of each leaf, counted over all subscribers.
         capacities: largest number of subscribers of each leaf.
 
     Returns:
@@ -297,21 +301,27 @@ def _check_columns(subscribers: DataFrame, names: list[str]) -> None:
     missing = [name for name in names if name not in subscribers.columns]
     if missing:
         raise InvalidArgumentError(
-            f"the table has no column {missing[0]}: it has {', '.join(subscribers.columns)}"
+            f"the subscribers have no column {missing[0]!r}: they have "
+            f"{', '.join(subscribers.columns)}"
         )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InvalidArgumentError(
-            f"column {repeated[0]} is named twice: name each column for one purpose only"
+            f"column {repeated[0]!r} is named twice in id_col, position_cols, lower_cols and "
+            "upper_cols: name each column only once"
         )
     for name in names[1:]:
         if not isinstance(subscribers.schema[name].dataType, NumericType):
             type_name = subscribers.schema[name].dataType.simpleString()
-            raise InvalidArgumentError(f"column {name} is {type_name}, not a number")
+            raise InvalidArgumentError(
+                f"column {name!r} is {type_name}, but positions and ends of boxes must be numbers: "
+                "cast the column"
+            )
     reserved = [name for name in (_SET_COL, _RANK_COL, BROKER_COL) if name in subscribers.columns]
     if reserved:
         raise InvalidArgumentError(
-            f"the table already has a column {reserved[0]}, which a plan would add: rename yours"
+            f"the subscribers already have a column {reserved[0]!r}, which the plan adds: rename "
+            "the column of the subscribers"
         )
 
 

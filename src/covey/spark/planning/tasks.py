@@ -29,7 +29,13 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class SubscriberColumns:
-    """Columns of subscribers: coordinates of positions, lower ends and upper ends of boxes."""
+    """Names of the columns of subscribers.
+
+    Args:
+        position: columns with the coordinates of positions.
+        lower: columns with the lower ends of boxes, one for each dimension.
+        upper: columns with the upper ends of boxes, in the same order.
+    """
 
     position: tuple[str, ...]
     lower: tuple[str, ...]
@@ -67,7 +73,10 @@ class BatchLeaves:
     filters: BrokerFilters
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state to pickle; it has one subscriber of the sample, as workers need none."""
+        """Return the state to pickle, with only one subscriber of the sample.
+
+        Workers do not read the subscribers of the sample.
+        """
         one = self.problem.take(np.arange(1))
         return {**self.__dict__, "problem": one}
 
@@ -86,7 +95,7 @@ class BatchLeaves:
 
 @dataclass(frozen=True)
 class FindUncoveredTask:
-    """Function of a `mapInArrow` that yields the coordinates of rows that no leaf can serve."""
+    """Function of a `mapInArrow` that yields positions and boxes of rows that no leaf can serve."""
 
     leaves: BatchLeaves
 
@@ -121,8 +130,17 @@ class LeafSetTask:
 class AssignBrokerTask:
     """Function of a `mapInArrow` that assigns a broker to each row.
 
-    It replaces the columns for leaf set and rank by the broker of the row, or by -1 if the quotas
-    of the leaf set are used up. The rank is the number of earlier rows with the same leaf set.
+    The task replaces the columns for leaf set and rank by a column with the broker of the row, or
+    with -1 if the quotas of the leaf set are used up. The rank is the number of earlier rows with
+    the same leaf set.
+
+    Args:
+        quota_ends: for each leaf set (row) the quotas of the leaves (columns), summed up from the
+            first leaf to this one.
+        leaves: the broker of each leaf.
+        set_col: column with the position of the row's leaf set in `quota_ends`.
+        rank_col: column with the rank.
+        broker_col: name of the new column.
     """
 
     quota_ends: NDArray[np.int64]
@@ -147,8 +165,9 @@ class AssignBrokerTask:
 class VerifyTask:
     """Function of a `mapInArrow` that counts violations of a plan.
 
-    An output row has the numbers of rows of a batch whose delay is too long (`late`), and whose box
-    the filter of their broker does not cover (`uncovered`).
+    There is one output row for each batch. `late` is the number of subscribers whose delay is too
+    long. `uncovered` is the number of subscribers whose box the filter of their broker does not
+    cover.
     """
 
     leaves: BatchLeaves

@@ -1,13 +1,13 @@
-"""Spark's Python workers, as the driver sees them.
+"""Functions with which the driver prepares Spark's Python workers, and runs tasks in them.
 
-In the order in which a job needs them:
+Modules, in the order in which a job needs them:
 
-- `worker_python`: choose the Python that workers run, and check that it has covey.
-- `single_task`: run one function in one task, for work that the driver must not do itself.
-- `worker_errors`: raise errors of workers on the driver as what they are.
+- `worker_python`: choose the Python that workers run, and check that it can import covey.
+- `single_task`: run one function in one task, for work that the driver should not do itself.
+- `worker_errors`: raise an error of a worker again on the driver, with its own type.
 
-What workers do with events and subscriptions is in the classes whose names end in `Task`, beside
-the jobs that run them.
+The tasks that process events and subscriptions are in the packages of the jobs that run them. Their
+names end in `Task`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Run one function in a Spark task, for work that the driver must not do, such as a commit."""
+"""Run one function in a Spark task, for work that the driver should not do, such as a commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_in_task(spark: SparkSession, work: Callable[[], JsonObject]) -> JsonObje
     Spark may call the function again after a failure, so a repeated call must do no harm.
 
     Raises:
-        CoveyError: if the function raises it.
+        CoveyError: the function raised it.
     """
     with reraise_worker_errors():
         task = _SingleTask(work)
@@ -34,7 +34,7 @@ def run_in_task(spark: SparkSession, work: Callable[[], JsonObject]) -> JsonObje
 
 @dataclass(frozen=True, slots=True)
 class _SingleTask:
-    """Function of a `mapInArrow` over one row that calls `work`, and yields its result as JSON."""
+    """Function of a `mapInArrow` over one row: call `work`, and yield the result as JSON."""
 
     work: Callable[[], JsonObject]
 

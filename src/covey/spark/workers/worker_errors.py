@@ -24,7 +24,7 @@ def reraise_worker_errors() -> Iterator[None]:
             raise raised from None
         if missing := re.search(r"ModuleNotFoundError: No module named '(\w+)", str(error)):
             raise CoveyError(
-                f"Spark's workers have no {missing[1]}: they run another Python than this one. Set "
+                f"Spark's workers cannot import the package {missing[1]}: set "
                 f"PYSPARK_PYTHON={sys.executable} before Spark starts, or install covey in the "
                 "Python of the workers"
             ) from None

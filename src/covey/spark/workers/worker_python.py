@@ -1,7 +1,8 @@
-"""Python of Spark's workers: the Python of the driver if Spark is local, and one that has covey.
+"""Choice of the Python that Spark's workers run, and a check that it can import covey.
 
-Spark starts `python3` of the `PATH` for its workers unless `PYSPARK_PYTHON` names another. Without
-an activated environment that Python has no covey, and the first job fails with pages of Java.
+Spark starts `python3` of the `PATH` for its workers unless `PYSPARK_PYTHON` names another Python.
+If the environment of covey is not activated, that `python3` cannot import covey, and the first job
+fails with a long error of Java.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ _prepared_contexts: WeakSet[SparkContext] = WeakSet()
 def prepare_worker_python(spark: SparkSession) -> None:
     """Make sure that Python workers can run covey, before the first job that needs them.
 
-    A local Spark whose `PYSPARK_PYTHON` is not set gets the Python of this process. Once for each
-    Spark application, another Python of a local Spark is checked for its version, and workers that
-    run another Python or belong to a cluster are checked for the packages that covey needs. Over
-    Spark Connect nothing is checked; a failing job names `PYSPARK_PYTHON` there.
+    If Spark is local and `PYSPARK_PYTHON` is not set, workers get the Python of this process. If
+    Spark is local and its workers run another Python, the version of that Python is checked. If
+    they run another Python, or Spark runs on a cluster, it is checked whether the workers have the
+    packages that covey needs. Each check is made once for each Spark application. Over Spark
+    Connect nothing is checked; there, the error of a failing job names `PYSPARK_PYTHON`.
 
     Cost: nothing if a local Spark runs the Python of this process; otherwise one job of one task.
 
@@ -67,11 +69,13 @@ def _check_version(python: str) -> None:
     except (OSError, subprocess.SubprocessError) as error:
         problem, version = str(error), ""
     if problem:
-        raise CoveyError(f"Spark's workers cannot start {python} ({problem}); {_ADVICE}")
+        raise CoveyError(
+            f"Spark's workers cannot start their Python, {python} ({problem}): {_SET_PYTHON}"
+        )
     if version != "{}.{}".format(*sys.version_info[:2]):
         raise CoveyError(
-            f"Spark's workers run Python {version} ({python}), this process runs "
-            f"{sys.version_info[0]}.{sys.version_info[1]}; {_ADVICE}"
+            f"Spark's workers run Python {version} ({python}), but this process runs Python "
+            f"{sys.version_info[0]}.{sys.version_info[1]}: {_SET_PYTHON}"
         )
 
 
@@ -80,7 +84,7 @@ def _check_modules(context: SparkContext) -> None:
     modules = _MODULES
 
     def find_missing(_: Iterable[int]) -> Iterable[str]:
-        # Workers unpickle this function before they have covey: it refers to nothing outside.
+        # Workers without covey must be able to unpickle this function, so it imports what it needs.
         from importlib.util import find_spec
 
         yield from (module for module in modules if find_spec(module) is None)
@@ -88,11 +92,9 @@ def _check_modules(context: SparkContext) -> None:
     missing = context.parallelize([0], 1).mapPartitions(find_missing).collect()
     if missing:
         raise CoveyError(
-            f"Spark's workers run {context.pythonExec}, which has no {', '.join(missing)}; "
-            f"{_ADVICE}"
+            f"Spark's workers run {context.pythonExec}, which lacks the packages "
+            f"{', '.join(missing)}: {_SET_PYTHON}, or install covey for that Python"
         )
 
 
-_ADVICE = (
-    f"set PYSPARK_PYTHON={sys.executable} before Spark starts, or install covey for that Python"
-)
+_SET_PYTHON = f"set PYSPARK_PYTHON={sys.executable} before Spark starts"

@@ -5,13 +5,13 @@ each zone in workers, and shuffles events to the partitions of their zones. With
 a subscription is stored in every zone that it meets. With "smart" a covered subscription is stored
 in its home zone only, and events are forwarded there by a second shuffle.
 
-In the order in which data passes through them:
+Modules, in the order in which data passes through them:
 
     loader       `ZoneLoader`: choose the number of zones, profile staged segments, build a zone map
     builder      place staged subscriptions in zones, build and commit the segments of zones
     partitioner  `ZonePartitioner`: Spark expressions for the zone and the partition of an event
     smart_tasks  `ZoneMatchTask` and `HomeMatchTask`: match events in their zone, then in others
-    rebalance    rebuild the zones whose share of the events has changed
+    rebalance    split and join zones so that they have about equal work again
 
 Cost: `transform` shuffles events once, or twice with "smart". Each task that builds a zone opens
 every staged segment that has rows for this zone.

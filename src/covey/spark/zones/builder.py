@@ -1,7 +1,7 @@
 """Build the segments of zones in workers, from the rows of staged segments.
 
-A worker opens one staged segment at a time. Only row numbers by zone are shuffled, not
-subscriptions: the task that builds a zone reads its rows from the same staged segments.
+A worker opens one staged segment at a time. Subscriptions are not shuffled, only their row numbers,
+home zones and flags: the task that builds a zone reads its rows from the same staged segments.
 
 Cost: each task that builds a zone opens every staged segment that has rows for this zone.
 """
@@ -59,7 +59,7 @@ def publish_zones(
     Args:
         spark: the session.
         location: location of the store.
-        base_version: version on which the new one is based.
+        base_version: version on which the new version is based.
         staged_segments: the subscriptions; the staged files are deleted.
         zone_map: the zones.
         is_smart: whether replication is `smart`.
@@ -131,9 +131,9 @@ def encode_staged(staged_segments: Sequence[StagedSegment]) -> pa.RecordBatch:
 class _PlaceInZoneTask:
     """Function of a `mapInArrow`: find the zones of the subscriptions of staged segments.
 
-    The input is positions in `staged_segments`. There is one output row for each zone and staged
-    segment, with three arrays as bytes: the rows of the segment's subscriptions that are in this
-    zone, their home zones, and whether each is in other zones too.
+    The input rows are positions in `staged_segments`. There is one output row for each staged
+    segment and each zone, with three arrays as bytes: the rows of the segment's subscriptions that
+    are in this zone, their home zones, and whether each is in other zones too.
     """
 
     location: str
@@ -162,7 +162,10 @@ class _PlaceInZoneTask:
 
 @dataclass(frozen=True, slots=True)
 class _BuildZoneTask:
-    """Function of a `mapInArrow` over the placements of one zone: stage the zone's segments."""
+    """Function of a `mapInArrow`: stage the segments of one zone.
+
+    The input rows are all output rows of `_PlaceInZoneTask` for this zone.
+    """
 
     location: str
     staged_segments: tuple[StagedSegment, ...]

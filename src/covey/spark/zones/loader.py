@@ -26,8 +26,8 @@ from covey.zones import ZoneMap, ZoneSample, build_zone_tree
 __all__ = ["ZONE_SAMPLE_SIZE", "ZoneLoader", "choose_zone_count", "make_zone_map", "profile_staged"]
 
 ZONE_SAMPLE_SIZE = 20_000
-"""Largest number of regions, and of events, from which zones are computed."""
-_MAX_ZONE_BYTES = 1 << 30  # if all segments together have more bytes, "auto" makes several zones
+"""Number of subscriptions (approximate) and largest number of events that are sampled for zones."""
+_MAX_ZONE_BYTES = 1 << 30  # allowed size of a zone, if the memory of a worker is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,11 @@ class StagedProfile:
 def choose_zone_count(
     staged_segments: Sequence[StagedSegment], requested_zones: int | str, memory_bytes: int | None
 ) -> int:
-    """Return the requested number of zones; for "auto", enough that each fits a worker's memory.
+    """Return the requested number of zones; for "auto", the number that a worker's memory requires.
 
-    The allowed size of a zone is a quarter of `memory_bytes`, or 1 GiB if that is None. If all
-    segments together are smaller, one zone is enough. Otherwise a zone gets about four fifths of
-    the allowed size.
+    With "auto", the allowed size of a zone is a quarter of `memory_bytes` (at least 1 MiB), or
+    1 GiB if `memory_bytes` is None. If all segments together are not larger, one zone is enough.
+    Otherwise a zone gets about four fifths of the allowed size.
 
     >>> choose_zone_count([StagedSegment("a", 3 << 30, 10)], "auto", None)
     4
@@ -123,8 +123,8 @@ def choose_zone_count(
 def read_worker_memory_bytes(spark: SparkSession) -> int | None:
     """Return the memory of one Python worker according to `spark.executor.pyspark.memory`.
 
-    The result is None if the setting is missing or cannot be read. The setting is for a Spark
-    executor; its workers, one for each core, get equal parts.
+    The result is None if the setting is missing or cannot be parsed. The setting is the memory of a
+    Spark executor, which its workers, one for each core, share equally.
     """
     setting = spark.conf.get("spark.executor.pyspark.memory", None)
     if not setting:
@@ -146,7 +146,7 @@ def profile_staged(
         location: location of the store.
         base_space: space of the version on which the staged segments are based.
         staged_segments: the segments.
-        seed: seed of the sample, which has about `ZONE_SAMPLE_SIZE` subscriptions.
+        seed: seed of the sample of about `ZONE_SAMPLE_SIZE` subscriptions.
     """
     random, store = np.random.default_rng(seed), Store.open(location)
     total = max(1, sum(segment.subscriptions for segment in staged_segments))
@@ -173,7 +173,7 @@ def make_zone_map(
 
     Args:
         profile: profile of the subscriptions.
-        events: a sample of events. If it is None or empty, zones have similar numbers of regions.
+        events: a sample of events. If it is None or empty, zones get similar numbers of regions.
         zone_count: number of zones.
         excluded_attributes: attributes by which zones are not split.
     """

@@ -1,7 +1,7 @@
 """Partitioning of events by zone: a worker needs the subscriptions of only one zone at a time.
 
-A zone has one partition, or several if it has a large share of the work. Its events are then
-distributed over them by a hash of the constrained attributes.
+A zone has one partition, or several if it has a large share of the work. The events of a zone are
+distributed over its partitions by a hash of the constrained attributes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class ZonePartitioner:
     """Spark expression of an event's zone, and the number of partitions of each zone.
 
     Args:
-        expression: SQL that computes the zone from columns a0, a1, …, which are the attributes.
-        attributes: names of the attributes in the expression, in this order.
+        expression: SQL that computes the zone from columns a0, a1, ….
+        attributes: names of the attributes in columns a0, a1, …, in this order.
         partitions_per_zone: number of partitions of each zone.
         is_smart: whether replication is `smart`: events are also forwarded to home zones of
             subscriptions that are not stored in the zone of the event.
@@ -80,7 +80,10 @@ class ZonePartitioner:
         return self.shuffle_by_zone(with_zone, [names[i] for i in hash_columns])
 
     def shuffle_by_zone(self, frame: DataFrame, hash_columns: Sequence[str]) -> DataFrame:
-        """Shuffle rows to the partitions of the zone in their column `ZONE_COL`."""
+        """Shuffle rows to the partitions of the zone in their column `ZONE_COL`.
+
+        The hash of `hash_columns` selects one of the zone's partitions.
+        """
         return frame.repartitionById(self.partition_count, self._partition_column(hash_columns))
 
     def _partition_column(self, hash_columns: Sequence[str]) -> Column:

@@ -1,4 +1,4 @@
-"""Rebalance the zones of a model when typical events have changed, by rebuilding few zones."""
+"""Rebalance the zones of a model after typical events have changed; only few zones are rebuilt."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ def rebalance_model(spark: SparkSession, state: ModelState, events: Events) -> M
     """Commit a version whose zones have nearly equal work for these events; return its state.
 
     Often only some zones are built again, or only the number of partitions of zones changes.
+
+    Raises:
+        StoreError: the store has a newer version than the model.
     """
     store = Store.open(state.location)
     zone_map = store.zone_map(state.version)
@@ -64,7 +67,7 @@ def rebalance_model(spark: SparkSession, state: ModelState, events: Events) -> M
 
 
 def compute_zone_loads(state: ModelState, events: Events) -> NDArray[np.float64]:
-    """Return for each zone its share of the work for these events, from 0 to 1."""
+    """Return for each zone its share of the work of matching these events, from 0 to 1."""
     store = Store.open(state.location)
     zone_map = store.zone_map(state.version)
     assert zone_map is not None
@@ -87,7 +90,10 @@ def _sample_regions(snapshot: Snapshot, seed: int = 0) -> Regions:
 
 @dataclass(frozen=True, slots=True)
 class _RebuildZoneTask:
-    """Function of a `mapInArrow` over positions in `changed_zones`: stage each zone's segment."""
+    """Function of a `mapInArrow`: stage the segments of changed zones.
+
+    The input rows are positions in the `changed_zones` of `rebalance_plan`.
+    """
 
     location: str
     version: int

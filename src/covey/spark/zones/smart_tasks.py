@@ -42,7 +42,9 @@ def forwarded_schema(event_schema: StructType, id_type: DataType) -> StructType:
 
 @dataclass(frozen=True, slots=True)
 class ZoneMatchTask:
-    """Function of a `mapInArrow` that matches events in their zone, and forwards them to others.
+    """Function of a `mapInArrow` that matches events in their zone and forwards some of them.
+
+    The zones to which an event is forwarded are home zones of subscriptions that may match it.
 
     Args:
         location: location of the store.
@@ -75,7 +77,7 @@ class ZoneMatchTask:
     def _forward_events(
         self, batch: pa.RecordBatch, forwarded_pairs: Pairs
     ) -> Iterator[pa.RecordBatch]:
-        """Yield a row for each event and each zone to which it is forwarded.
+        """Yield batches with a row for each event and each zone to which the event is forwarded.
 
         Query rows of `forwarded_pairs` are rows of the batch, and stored rows are zone numbers.
         """
