@@ -52,7 +52,7 @@ __all__ = [
 
 
 class KeyBound(NamedTuple):
-    """The first key whose value is at least a literal, and the first one whose value is above it."""
+    """The first key whose value is at least a literal, and the first whose value is larger."""
 
     at_least: Any
     above: Any
