@@ -234,10 +234,10 @@ class Balls:
         return self._decide_pairwise(inner, _row_covers)
 
     def overlaps(self, other: Balls) -> Bools:
-        """Return for each i whether something may be admitted by both row i and row i of `other`.
+        """Return for each i whether row i and row i of `other` may admit the same.
 
-        This may be null, a vector or a malformed vector. False is always right. True may be wrong;
-        see the module docstring.
+        The same may be null, a vector or a malformed vector. False is always right. True may be
+        wrong; see the module docstring.
         """
         return self._decide_pairwise(other, _rows_overlap)
 
@@ -314,7 +314,7 @@ def _row_covers(states: int, outer: list[Ball], inner_states: int, inner: list[B
 
 
 def _rows_overlap(states: int, balls: list[Ball], other_states: int, others: list[Ball]) -> bool:
-    """Return whether two constraints may both admit null, a vector or a malformed vector."""
+    """Return whether two constraints may admit the same: null, a vector or a malformed vector."""
     common = states & other_states
     return bool(common & ~ValueState.VALUE) or bool(
         common and all(a.overlaps(b) for a in balls for b in others)

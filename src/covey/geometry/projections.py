@@ -1,20 +1,19 @@
 """Random directions, and the intervals to which they project balls and boxes.
 
-If one set covers another set, its interval on each direction contains the interval of the other
-set. So intervals give candidates, and an exact relation verifies them. A ball (s, r) projects on a
-direction u to the interval ⟨u,s⟩ ± r‖u‖. A box projects to the smallest interval that contains the
-projections of all its vertices. (papers: projection)
+If set a covers set b, the interval of a on each direction contains the interval of b. So intervals
+give candidates, and an exact relation verifies them. A ball (s, r) projects on a direction u to the
+interval ⟨u,s⟩ ± r‖u‖. A box projects to the smallest interval that contains the projections of all
+its vertices. (papers: projection)
 
 Rounding loses no cover. For boxes it preserves the order of the ends: each end is a sum of products
 that are added in one order, and a rounded product or sum never falls when an operand grows. For
 balls it may reverse that order, because the products of the centre may grow while the product of
 the radius falls. So intervals of outer balls are widened by the usual bound on the error of a sum
 of products in float64, which holds for any order of additions. With S = Σ|u_i||s_i| + r‖u‖, the
-error of an end is at most γS, where
-γ = n/(2^53 - n) for n roundings. If a ball covers another ball, the S of the other ball is not
-larger. So an outer interval that is widened by 2γS on either side contains the computed interval of
-each ball that the outer ball covers, and inner intervals need not be changed. The constant in the
-code also allows for the rounding of S and of the widening.
+error of an end is at most γS, where γ = n/(2^53 - n) for n roundings. If ball a covers ball b, the
+S of b is not larger than that of a. So if the interval of a is widened by 2γS on either side, it
+contains the computed interval of b, which need not be changed. The constant in the code also allows
+for the rounding of S and of the widening.
 
 Cost: k × d products per ball or box. Do not project boxes without bounds on some attribute: their
 intervals are unbounded on every direction that is not at right angles to that attribute.
@@ -66,7 +65,9 @@ class Directions:
 
     @classmethod
     def orthonormal(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Return k random unit vectors in independent blocks: up to d vectors that are orthogonal.
+        """Return k random unit vectors; in each block of d vectors, all are orthogonal.
+
+        Different blocks are independent.
 
         Raises:
             InvalidArgumentError: k or d is below 1.
@@ -134,10 +135,9 @@ class Directions:
     ) -> Ends:
         """Return the lower and the upper ends of the intervals of n balls, widened for rounding.
 
-        Both are arrays of n rows and k columns. If a ball covers another ball, its interval
-        contains the interval that `project_balls` computes for the other ball. With `widenings=2`,
-        it also contains the interval that this method computes for the other ball with
-        `widenings=1`. Centres must be finite.
+        Both are arrays of n rows and k columns. If ball a covers ball b, the interval of a contains
+        the interval that `project_balls` computes for b. With `widenings=2`, it also contains the
+        interval that this method computes for b with `widenings=1`. Centres must be finite.
         """
         low, high, sums = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)
@@ -151,8 +151,8 @@ class Directions:
     def project_boxes(self, lower: ArrayLike, upper: ArrayLike) -> Ends:
         """Return the lower and the upper ends of the intervals of n boxes on k directions.
 
-        Both are arrays of n rows and k columns. If a box covers another box, then despite rounding
-        its interval on each direction contains the interval of the other box.
+        Both are arrays of n rows and k columns. If box a covers box b, the interval of a on each
+        direction contains the interval of b, despite rounding.
 
         Args:
             lower: lower corner of each box; -inf for a dimension without a lower bound.

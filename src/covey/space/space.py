@@ -293,7 +293,7 @@ class Space(metaclass=_SpaceMeta):
         return replace(self, derived=()) if self.derived else self
 
     def with_derived(self, *attributes: Attribute) -> Space:
-        """Return this space with further derived attributes; those that it has are ignored.
+        """Return this space with further derived attributes; those that it already has are ignored.
 
         Raises:
             SchemaError: a column has the name of a derived attribute, or there are more than

@@ -462,7 +462,7 @@ def _build_scalars(whole: Domain, lower: Keys, upper: Keys, nulls: NDArray[np.bo
 
 
 def _comparison_interval(whole: Domain, at: KeyBounds, op: str) -> tuple[Keys, Keys]:
-    """Return the lower and the upper ends of the closed intervals of keys that fit a comparison.
+    """Return the lower and upper ends of the intervals of keys for which a comparison is true.
 
     `at` has the bounds of the literals, one row per predicate.
     """

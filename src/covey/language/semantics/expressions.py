@@ -135,7 +135,7 @@ class Expressions:
         return self._look_up_type(node, strip_parentheses(canonical_text(self.names, node)))
 
     def is_opaque(self, node: exp.Expr) -> bool:
-        """Return whether only Spark can compare an expression, because it is of no attribute type.
+        """Return whether only Spark can compare an expression: no attribute can have its type.
 
         If `types` was not given, return False.
         """
@@ -264,7 +264,8 @@ class Expressions:
     def _read_operand_type(self, node: exp.Expr, other: exp.Expr) -> Type:
         """Return the type of one side of an arithmetic operator.
 
-        Beside a decimal, an integer literal is a decimal with only the digits that it has.
+        If the other side is a decimal, the type of an integer literal is a decimal whose precision
+        is the number of digits of the literal.
         """
         type_ = self._static_type(node)
         raw = self.names.fix_number(node)

@@ -85,31 +85,34 @@ def _adjust_decimal(precision: int, scale: int) -> Type:
 
 
 def _always_returns(result: Type) -> TypeRule:
-    """Return a rule for functions that return `result` for arguments of any types."""
+    """Return the rule that the result type is `result` for arguments of any types."""
     return lambda types, _: result
 
 
 def _text_rule(result: Type) -> TypeRule:
-    """Return a rule for functions that return `result` for scalars, which Spark casts to text."""
+    """Return the rule that the result type is `result` for scalars, which Spark casts to text."""
     return lambda types, _: (
         result if types and all(t.is_scalar or t == VOID for t in types) else None
     )
 
 
 def _number_rule(result: Type) -> TypeRule:
-    """Return a rule for functions that return `result` for numbers."""
+    """Return the rule that the result type is `result` for numbers."""
     return lambda types, _: result if types and all(t.is_numeric for t in types) else None
 
 
 def _date_rule(result: Type) -> TypeRule:
-    """Return a rule for functions that return `result`, and first take a date, time or text."""
+    """Return the rule that the result type is `result` if a date, a time or a text comes first.
+
+    Further arguments may have any type.
+    """
     return lambda types, _: (
         result if types and (types[0].is_datetime or types[0] == STRING) else None
     )
 
 
 def _array_rule(result: Type) -> TypeRule:
-    """Return a rule for functions that return `result`, and first take an array."""
+    """Return the rule that the result type is `result` if the first argument is an array."""
     return lambda types, _: result if types and types[0].name == "array" else None
 
 
@@ -175,7 +178,7 @@ def _truncated_time_type(types: Sequence[Type], settings: SessionSettings) -> Ty
 
 
 def _build_rules(rule: TypeRule, names: str) -> dict[str, TypeRule]:
-    """Return by function name the rule that several functions share.
+    """Return a mapping from the names of functions to the rule that these functions share.
 
     `names` lists the functions, each with its number of arguments, such as `f/2` or `f/1-3`.
     """

@@ -77,7 +77,8 @@ class NameResolver:
             return columns[0]
         if columns:
             raise self.tree.error(
-                f"{identifier.name!r} could be any of {', '.join(c.name for c in columns)}",
+                f"{identifier.name!r} could be any of the columns "
+                f"{', '.join(c.name for c in columns)}",
                 identifier,
             )
         names = [column.name for column in self.space.columns]

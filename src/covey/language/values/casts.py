@@ -113,8 +113,8 @@ def _parse_number(text: str) -> Decimal | float:
     """Return a number as a decimal, or the zero or infinity to which any double would round it.
 
     Raises:
-        LiteralError: the number has more than 4,000 characters before its exponent, or more than 9
-            in it.
+        LiteralError: the number has more than 4,000 characters without its exponent, or its
+            exponent has more than 9.
     """
     number, _, exponent = text.lower().partition("e")
     if len(exponent) > 9 or len(number) > 4000:

@@ -105,10 +105,10 @@ def common_type_with_literal(
 ) -> Type | None:
     """Return the common type of an attribute and one literal, or None if Spark refuses to compare.
 
-    If it is compared with a decimal attribute, an integer literal is a decimal with only as many
-    digits as it has itself. A `timestamp_ntz` attribute and a `timestamp` literal are compared as
-    local times if the local time of the literal converts back to the literal, because Spark's
-    optimizer then casts the literal and not the attribute.
+    If the attribute is a decimal, the type of an integer literal counts as a decimal whose
+    precision is the number of digits of the literal. A `timestamp_ntz` attribute and a `timestamp`
+    literal are compared as local times if the local time of the literal converts back to the
+    literal, because Spark's optimizer then casts the literal and not the attribute.
     """
     if attribute == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
         local = casts.utc_to_local(literal.value, settings)
@@ -120,9 +120,9 @@ def common_type_with_literal(
 
 
 def integer_literal_as_decimal(literal: TypedLiteral) -> Type:
-    """Return the decimal type to which Spark casts an integer literal that meets a decimal.
+    """Return the decimal type to which Spark casts an integer literal next to a decimal.
 
-    Its precision is the number of digits of the literal; for a tinyint literal, that of the type.
+    Its precision is the number of digits of the literal; for a tinyint literal, it is 3.
 
     >>> str(integer_literal_as_decimal(TypedLiteral(BIGINT, -120)))
     'decimal(3,0)'
@@ -287,7 +287,7 @@ def _guess_key(attribute: Type, common: Type, bound: int) -> int:
 
 
 def _scale_down(key: int, scale: int) -> Decimal | float:
-    """Return the number that an integer or decimal key means: a float if that is exact."""
+    """Return the number of a key: a float for an integer up to 2^53, otherwise a `Decimal`."""
     if scale == 0 and abs(key) <= 1 << 53:
         return float(key)
     return Decimal(key).scaleb(-scale, casts.EXACT_CONTEXT)

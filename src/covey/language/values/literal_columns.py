@@ -224,8 +224,8 @@ class LiteralColumns:
     def _iterate_doubtful_first(self, slot: int) -> Iterator[int]:
         """Yield the numbers of the rows; elements of lists that may be unusable come first.
 
-        An element may be unusable if it is not a short number. Because of this order, a list with
-        an unusable element fails before its other elements are decoded.
+        Short numbers, also in quotes, are usually usable, so they come last. Because of this order,
+        a list with an unusable element usually fails before its other elements are decoded.
         """
         if self.list_rows is None:
             yield from range(self.count)
