@@ -244,9 +244,9 @@ def uniform_volume(
             or name not in bounds
         ):
             raise SchemaError(
-                f"cannot compute the volume of regions: attribute {name!r} has no bounds, or is "
-                "a text, tags or a vector: pass its bounds, or, if it is a text, tags or a vector, "
-                "use estimate_selectivity with a sample of events"
+                f"cannot compute the volume of regions: attribute {name!r} has no bounds, or is a "
+                "text, tags or a vector, which have no volume: add it to bounds, or use "
+                "estimate_selectivity with a sample of events"
             )
         measure = _length_fractions if type_.is_fractional else _key_fractions
         product[attribute_constraints.rows] *= measure(

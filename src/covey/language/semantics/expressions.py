@@ -243,7 +243,7 @@ class Expressions:
             return STRING
         types = set(self.names.fix_literal_types(node))
         if len(types) != 1:
-            raise self.names.tree.error("a list is not allowed here", node)
+            raise self.names.tree.error("a list is not allowed here", node, "write one value")
         return types.pop()
 
     def _read_arithmetic_type(self, node: exp.Expr) -> Type:
@@ -272,7 +272,7 @@ class Expressions:
         if self.names.is_literal_list(node):  # a list of one literal is a literal in parentheses
             raw, *other_raws = literals.split_list(self.names.fix_literal(node))
             if other_raws:
-                raise self.names.tree.error("a list is not allowed here", node)
+                raise self.names.tree.error("a list is not allowed here", node, "write one value")
         if raw is not None and type_.is_integral and self._static_type(other).is_decimal:
             return integer_literal_as_decimal(literals.decode_literal(raw))
         return type_
@@ -289,7 +289,7 @@ class Expressions:
             if self._static_type(operand) not in (BOOLEAN, VOID):
                 raise self.names.tree.error(
                     f"this is {self._static_type(operand)}, not a condition", operand,
-                    "use IN for several values",
+                    "compare it with a value, or use IN for several values",
                 )  # fmt: skip
         if type(node) in COMPARISONS:
             self._check_pair(node.this, node.expression)
@@ -408,6 +408,8 @@ class Expressions:
             )
             raise self.names.tree.error(
                 f"{name}({types}) is outside the language", node,
-                CALL_HINTS.get(name, "CAST its arguments to types that it takes"),
+                CALL_HINTS.get(
+                    name, "check the number of its arguments, or CAST them to types that it takes"
+                ),
             )  # fmt: skip
         return type_
