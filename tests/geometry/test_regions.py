@@ -72,5 +72,5 @@ def test_regions_of_spaces_with_different_derived_attributes_are_joined() -> Non
 def test_a_constraint_on_an_unknown_attribute_is_refused() -> None:
     space = Space((Attribute("x", INT),))
     batch = Scalars.build_unconstrained(key_domain(STRING), 1)
-    with pytest.raises(SchemaError, match="constrain 'y', which the space does not have"):
+    with pytest.raises(SchemaError, match="constrain attribute 'y', which is not in the space"):
         Regions.from_constraints(space, 1, {"y": Constraints(np.array([0]), batch)})

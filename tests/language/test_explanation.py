@@ -74,8 +74,8 @@ def test_the_explanation_holds_exactly_when_the_predicate_matches(seed: int) -> 
 @pytest.mark.parametrize(
     ("event", "problem"),
     [
-        ({"PRICE": 5.0}, "use the name of the space"),
-        ({"prise": 5.0}, "use the name of the space"),
+        ({"PRICE": 5.0}, "use the name of the column"),
+        ({"prise": 5.0}, "use the name of the column"),
         ({"price": "x"}, "price is double"),
         ({"city": 5}, "city is string"),
     ],

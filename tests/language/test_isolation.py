@@ -74,7 +74,9 @@ def test_repeated_exclusions_equal_an_exclusion_list() -> None:
     ],
 )
 def test_lists_with_more_keys_than_characters_are_refused(text: str) -> None:
-    assert "after Spark's cast, too many values equal this one" in str(reject(text))
+    assert "after Spark's cast, too many values of the column equal this literal" in str(
+        reject(text)
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ NESTED_CLASS = "cannot be checked: it has a class inside a class"
 NOTHING = "cannot be checked: a *, +, ? or { does not repeat a character or a group"
 BOUNDS = "is not valid: the bounds of a repetition are in the wrong order"
 RANGE = "is not valid: the characters of a range are in the wrong order"
-RANGE_END = "cannot be checked: it has a range with several last characters"
+RANGE_END = "cannot be checked: it has a range that does not end with a single character"
 LOOKBEHIND = "cannot be checked: it has a lookbehind without a maximum length"
 
 

@@ -1,16 +1,18 @@
 """Constraints on one vector attribute: vectors whose score with a centre lies in an interval.
 
 A score is `vector_l2_distance` or `vector_cosine_similarity` as Spark computes it. The interval of
-admitted scores is stored as float32 keys. It is usually `0 ≤ distance ≤ radius`, but may also be
-the outside of a ball, or a shell. A row admits some states (null, vectors, malformed vectors). Of
-vectors it admits those that are in all of its balls.
+admitted scores is stored as keys of float32 numbers. It is usually `0 ≤ distance ≤ radius`, but the
+distance may also have a positive lower bound, or no upper bound. A constraint says which states it
+admits (null, vectors, malformed vectors, vectors with null elements). It admits a vector if the
+vector is in all of its balls.
 
 `contains` is exact. Relations between balls with different centres are computed in float64, and
 every interval is widened by the largest error of float32. So `covers` never claims a cover that
-does not hold, but may miss a cover if the two balls touch within a relative 1e-5. `overlaps` never
-misses an overlap, but may claim one that does not exist. Relations of cosines assume that the
-product of two norms neither overflows nor underflows float32. Rows with several balls are compared
-ball by ball; an l2 ball is not compared with a cosine ball.
+does not hold, but may miss a cover if the surfaces of the two balls are closer than 1e-5 of the
+distances. `overlaps` never misses an overlap, but may claim one that does not exist. Relations of
+cosines assume that the product of two norms neither overflows nor underflows float32. Constraints
+with several balls are compared ball by ball. An l2 ball is not compared with a cosine ball: neither
+covers the other, and they count as overlapping.
 """
 
 from __future__ import annotations
@@ -37,15 +39,15 @@ Rows = NDArray[np.int64]
 _DOMAIN = key_domain(FLOAT)
 _ANY_STATE = ValueState.NULL | ValueState.VALUE | ValueState.MALFORMED | ValueState.NULL_ELEMENTS
 _TINY = 1e-20  # absolute error of a distance whose square underflows float32
-_HUGE = 1e18  # the square of a larger number overflows float32
+_HUGE = 1e18  # a sum of squares of larger numbers may overflow float32
 _SMALLEST_NORM = 1e-6  # smallest norm of a centre whose cosines are compared; the largest is 1e6
 
 
 class Ball(NamedTuple):
-    """Vectors whose score with `centre` is from the key `lower` to the key `upper`, inclusive.
+    """Vectors whose score with `centre` has a key from `lower` to `upper`, both inclusive.
 
-    With `is_point`, the ball contains the vector `centre` only. A ball of radius 0 contains more
-    vectors, because the squares of small differences underflow to 0.
+    With `is_point`, the ball contains only the vector `centre`. Without it, a ball of radius 0 also
+    contains vectors near its centre, because the squares of small differences underflow to 0.
     """
 
     metric: Metric
@@ -57,7 +59,7 @@ class Ball(NamedTuple):
     def covers(self, inner: Ball) -> bool:
         """Return whether every vector in `inner` is in this ball.
 
-        True is always right; False may be wrong, see the module docstring.
+        True is always right. False may be wrong; see the module docstring.
         """
         if self.is_point:
             return inner.is_point and np.array_equal(self.centre, inner.centre, equal_nan=True)
@@ -67,7 +69,7 @@ class Ball(NamedTuple):
     def overlaps(self, other: Ball) -> bool:
         """Return whether a vector may be in both balls.
 
-        False is always right; True may be wrong, see the module docstring.
+        False is always right. True may be wrong; see the module docstring.
         """
         if self.is_point and not other.is_point:
             return other.overlaps(self)
@@ -75,10 +77,10 @@ class Ball(NamedTuple):
         return low <= self.upper and self.lower <= high
 
     def _score_bounds_of(self, other: Ball) -> tuple[int, int]:
-        """Return the smallest and the largest key that the score of a vector in `other` may have.
+        """Return a lower and an upper bound on the keys of the scores of all vectors in `other`.
 
-        Scores are with the centre of this ball. If a score may be null, the bounds lie beyond all
-        keys, so no interval contains them.
+        The scores are those with the centre of this ball. If a score may be null, the bounds lie
+        beyond all keys, so that no interval of keys contains them.
         """
         if other.is_point:
             return self._score_vector(other.centre)
@@ -91,7 +93,10 @@ class Ball(NamedTuple):
         return bound(a, b, other, relative_error_bound(len(a)))
 
     def _score_vector(self, vector: tuple[float, ...]) -> tuple[int, int]:
-        """Return the key of a vector's score as both bounds; if null, bounds beyond all keys."""
+        """Return the key of a vector's score with the centre, as lower and as upper bound.
+
+        If the score is null, return bounds that lie beyond all keys.
+        """
         a, b = np.array([vector], np.float32), np.array([self.centre], np.float32)
         scores, defined = score_rows(self.metric, a, b)
         key = int(encode_floats(scores)[0])
@@ -105,8 +110,9 @@ _BEYOND_ALL_KEYS = (int(_DOMAIN.low) - 1, int(_DOMAIN.high) + 1)
 class Balls:
     """A batch of constraints on one vector attribute, one constraint per row.
 
-    `balls` lists for each row the numbers of its balls. Ball j has `metrics[j]`, `centres[j]`, the
-    keys from `lower[j]` to `upper[j]`, and `points[j]`, which is `Ball.is_point`.
+    `states[i]` has the bits of the `ValueState`s that row i admits, and `balls.row(i)` the numbers
+    of its balls. The fields of ball j are `metrics[j]`, `centres[j]`, `lower[j]`, `upper[j]` and
+    `points[j]`; the last is `Ball.is_point`.
     """
 
     states: NDArray[np.uint8]
@@ -140,7 +146,7 @@ class Balls:
 
     @classmethod
     def build_unconstrained(cls, count: int, length: int) -> Balls:
-        """Return `count` rows that admit every vector and null."""
+        """Return `count` rows that admit null and every vector, also malformed ones."""
         return cls.from_rows([(_ANY_STATE, ())] * count, length)
 
     @classmethod
@@ -191,7 +197,7 @@ class Balls:
 
     @property
     def is_unconstrained(self) -> Bools:
-        """For each row, whether it admits every vector, also malformed ones, and null."""
+        """For each row, whether it admits null and every vector, also malformed ones."""
         admits_all: Bools = (self.states == _ANY_STATE) & (self.balls.lengths == 0)
         return admits_all
 
@@ -223,14 +229,15 @@ class Balls:
     def covers(self, inner: Balls) -> Bools:
         """Return for each i whether row i admits everything that row i of `inner` admits.
 
-        True is always right, but a cover may be missed; see the module docstring.
+        True is always right. False may be wrong; see the module docstring.
         """
         return self._decide_pairwise(inner, _row_covers)
 
     def overlaps(self, other: Balls) -> Bools:
-        """Return for each i whether the rows i may admit a common vector, or both admit null.
+        """Return for each i whether row i and row i of `other` may admit the same.
 
-        False is always right, but True may be wrong; see the module docstring.
+        The same may be null, a vector or a malformed vector. False is always right. True may be
+        wrong; see the module docstring.
         """
         return self._decide_pairwise(other, _rows_overlap)
 
@@ -240,17 +247,18 @@ class Balls:
         return np.array([decide(*a, *b) for a, b in pairs], np.bool_)
 
     def intersect(self, other: Balls) -> Balls:
-        """Return for each i the constraint that admits what row i of both batches admits."""
+        """Return for each i the constraint that admits what row i and row i of `other` admit."""
         pairs = [(self.row(i), other.row(i)) for i in range(len(self))]
         rows = [(a[0] & b[0], a[1] + b[1]) for a, b in pairs]
         return Balls.from_rows(rows, self.centres.shape[1])
 
     def hull(self, groups: Rows) -> Balls:
-        """Return one row per group of rows, which covers all rows of the group.
+        """Return for each group of rows one row that covers all rows of the group.
 
-        If the rows have one l2 ball each, the result has one ball that encloses them, computed two
-        balls at a time. Otherwise the balls are kept if all rows have the same; if they differ, the
-        result admits every vector.
+        Rows that admit no vector add only their states. If each of the other rows has exactly one
+        l2 ball, with a finite radius and no lower bound, the result has one ball that encloses
+        these balls; it is computed two balls at a time. If not, and all these rows have the same
+        balls, the result has the same balls too. Otherwise it admits every vector.
 
         Args:
             groups: the group number of each row, ascending, from 0 without gaps.
@@ -269,8 +277,9 @@ class Balls:
 def _normalize_row(states: int, balls: Sequence[Ball]) -> tuple[int, list[Ball]]:
     """Return the states and the balls of a constraint in normal form.
 
-    Balls with the same metric and centre become one ball, their intersection. If a ball admits no
-    score, the states exclude vectors.
+    Balls with the same metric, centre and `is_point` are replaced by one ball, their intersection.
+    An l2 ball that contains every vector is dropped. If a ball admits no score, the bit `VALUE` is
+    removed from the states, and the list of balls is empty.
     """
     by_centre: dict[tuple[Metric, tuple[float, ...], bool], Ball] = {}
     for ball in balls if states & ValueState.VALUE else ():
@@ -293,7 +302,10 @@ _ALL_L2 = (0, _DOMAIN.high)
 
 
 def _row_covers(states: int, outer: list[Ball], inner_states: int, inner: list[Ball]) -> bool:
-    """Return whether the outer constraint certainly admits everything that the inner one does."""
+    """Return whether the outer constraint admits everything that the inner constraint admits.
+
+    True is always right. False may be wrong; see the module docstring.
+    """
     if inner_states & ~states:
         return False
     return not inner_states & ValueState.VALUE or all(
@@ -302,7 +314,7 @@ def _row_covers(states: int, outer: list[Ball], inner_states: int, inner: list[B
 
 
 def _rows_overlap(states: int, balls: list[Ball], other_states: int, others: list[Ball]) -> bool:
-    """Return whether two constraints may admit a common vector or state."""
+    """Return whether two constraints may admit the same: null, a vector or a malformed vector."""
     common = states & other_states
     return bool(common & ~ValueState.VALUE) or bool(
         common and all(a.overlaps(b) for a in balls for b in others)
@@ -318,10 +330,17 @@ def _score_interval(ball: Ball) -> tuple[float, float]:
 def _distance_bounds(
     a: NDArray[np.float64], b: NDArray[np.float64], ball: Ball, error: float
 ) -> tuple[int, int]:
-    """Return keys of bounds on the distance from `a` to any vector in a ball with centre `b`."""
+    """Return a lower and an upper bound, as keys, on the distances from `a` to vectors in `ball`.
+
+    Args:
+        a: the point from which distances are measured.
+        b: the centre of `ball`.
+        ball: an l2 ball.
+        error: bound on the relative error of a float32 distance.
+    """
     distance = float(np.linalg.norm(a - b))
     nearest, farthest = _score_interval(ball)
-    inner_radius = min(nearest * (1 - error) - _TINY, _HUGE)  # larger distances overflow
+    inner_radius = min(nearest * (1 - error) - _TINY, _HUGE)  # larger scores may overflow
     outer_radius = np.inf if math.isnan(farthest) else farthest * (1 + error) + _TINY
     smallest = max(0.0, distance - outer_radius, inner_radius - distance)
     low = _round_outward(max(0.0, smallest * (1 - error) - _TINY), False)
@@ -334,11 +353,17 @@ def _distance_bounds(
 def _cosine_bounds(
     a: NDArray[np.float64], b: NDArray[np.float64], ball: Ball, error: float
 ) -> tuple[int, int]:
-    """Return keys of bounds on the similarity with `a` of any vector in a ball with centre `b`.
+    """Return a lower and an upper bound, as keys, on similarities of `a` with vectors in `ball`.
 
     A vector with a NaN has the similarity NaN with both centres. The product of a vector's norm and
     a centre's norm is assumed neither to overflow nor to underflow. If the norm of a centre is not
     between 1e-6 and 1e6, this is uncertain, so the bounds lie beyond all keys.
+
+    Args:
+        a: the vector with which similarities are computed.
+        b: the centre of `ball`.
+        ball: a cosine ball.
+        error: bound on the relative error of a float32 sum of products.
     """
     norms = float(np.linalg.norm(a)), float(np.linalg.norm(b))
     if not all(_SMALLEST_NORM < norm < 1 / _SMALLEST_NORM for norm in norms):
@@ -368,11 +393,13 @@ def _round_outward(number: float, up: bool) -> int:
 
 
 def _enclose_balls(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list[Ball]:
-    """Return balls that contain every vector of either row; an empty list admits every vector.
+    """Return balls whose intersection contains every vector that one of two constraints admits.
 
-    If both rows have one l2 ball, the result is one ball that encloses both. If one row admits no
-    vector, the result is the balls of the other row. Otherwise the balls are kept if both rows have
-    the same, and the result is empty if they differ.
+    A constraint is its states and its balls. If one constraint admits no vector, return the balls
+    of the other. If each has exactly one l2 ball, with a finite radius and no lower bound, return
+    one ball that encloses both, or an empty list if the centres are too far apart. Otherwise return
+    the balls if both constraints have the same, and an empty list if they differ. An empty list
+    means that every vector is admitted.
     """
     for (states, _), (_, balls) in ((a, b), (b, a)):
         if not states & ValueState.VALUE:
@@ -398,5 +425,5 @@ def _enclose_balls(a: tuple[int, list[Ball]], b: tuple[int, list[Ball]]) -> list
 
 
 def _is_l2_ball(ball: Ball) -> bool:
-    """Return whether a ball is an l2 ball with a finite radius and without a hole."""
+    """Return whether a ball is an l2 ball with a finite radius and no positive lower bound."""
     return ball.metric is Metric.L2 and ball.lower == 0 and ball.upper < _DOMAIN.high - 1

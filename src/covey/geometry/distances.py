@@ -1,12 +1,12 @@
-"""Distances between vectors, bit for bit as Spark 4.2 computes them.
+"""Distances and similarities of vectors, with the same bits as in Spark 4.2.
 
 Spark computes in float32. Each block of eight products is summed from left to right, the sums of
 blocks are added to the total in order, and the products after the last block are added one by one.
-(Java takes the root in float64 and rounds it, which gives the float32 root.) Code that decides
-whether a vector lies in a ball must use the same arithmetic; otherwise it disagrees with `where` at
-the boundary.
+(Java computes the square root in float64 and rounds it, which gives the same result as a square
+root in float32.) Code that decides whether a vector lies in a ball must use the same arithmetic;
+otherwise it disagrees with Spark's `where` at the boundary.
 
-Cost: one pass over both matrices, some nanoseconds per coordinate.
+Cost: some nanoseconds per coordinate of each pair of vectors.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ _SMALLEST_NORMAL = np.finfo(np.float32).tiny
 
 
 class Metric(IntEnum):
-    """The functions that score a vector with a centre: l2 distance and cosine similarity."""
+    """The functions that compute the score of a vector and a centre: distance or similarity."""
 
     L2 = 0  # vector_l2_distance
     COSINE = 1  # vector_cosine_similarity
 
 
 def score_rows(metric: Metric, a: Matrix, b: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Return the score of row i of `a` with row i of `b` for each i, and whether it is not null.
+    """Return for each i the score of row i of `a` with row i of `b`, and whether it is not null.
 
-    A similarity is null if the product of the norms is below the smallest normal float32.
+    A similarity is null if the product of the two norms is below the smallest normal float32. A
+    distance is never null.
 
     >>> score_rows(Metric.L2, np.float32([[0, 0]]), np.float32([[3, 4]]))[0]
     array([5.], dtype=float32)
@@ -56,7 +57,7 @@ def score_rows(metric: Metric, a: Matrix, b: Matrix) -> tuple[Matrix, NDArray[np
 def score_pairs(
     metrics: NDArray[np.uint8], a: Matrix, a_rows: Rows, b: Matrix, b_rows: Rows
 ) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Return the score of row `a_rows[k]` of `a` with row `b_rows[k]` of `b` for each k.
+    """Return for each k the score of row `a_rows[k]` of `a` with row `b_rows[k]` of `b`.
 
     Scores have the same bits as those of `score_rows`, but no row is copied.
 
@@ -89,7 +90,7 @@ def relative_error_bound(length: int) -> float:
 
 
 def _sum_rows(products: Matrix) -> Matrix:
-    """Return the sum of each row, added in Spark's order."""
+    """Return the sum of each row; terms are added in Spark's order."""
     total = np.zeros(len(products), np.float32)
     whole = products.shape[1] // 8 * 8
     for start in range(0, whole, 8):
@@ -109,7 +110,7 @@ def _write_pair_scores(
 ) -> None:  # fmt: skip
     """Write the score of each pair into `scores`, and whether it is not null into `is_defined`.
 
-    No operation is fused or reordered, so that scores have the same bits as in Spark.
+    The compiler may not fuse or reorder operations, so that scores have the same bits as in Spark.
     """
     length = a.shape[1]
     terms, blocks = np.empty(length, np.float32), np.empty(length // 8, np.float32)

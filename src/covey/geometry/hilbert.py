@@ -3,12 +3,12 @@
 The grid has d dimensions of 2^bits cells each, with d·bits at most 62. Neighbours on the curve are
 neighbours in the grid, so a box consists of few ranges: on average, the number of cells in its
 surface divided by 2d. The ranges are computed by halving blocks of the grid in the order of the
-curve. A block inside the box is a range, a block outside is dropped, and a block that the surface
-of the box cuts is halved further. (papers: mics)
+curve. A block inside the box is a range, a block outside the box is dropped, and a block that is
+partly inside the box is halved again. (papers: mics)
 
-Cost: some nanoseconds per bit of a position; some tens of nanoseconds for each block that a box
-cuts. Wide boxes in many dimensions have a large surface and thus many ranges; bound their number
-with `max_ranges`, or do not use the curve for them.
+Cost: some nanoseconds per bit of a position; some tens of nanoseconds for each block that is partly
+inside a box. Wide boxes in many dimensions have a large surface and thus many ranges; bound their
+number with `max_ranges`, or do not use the curve for them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ __all__ = ["MAX_BITS", "decompose_boxes", "encode_cells"]
 Ints = NDArray[np.int64]
 
 MAX_BITS = 62
-"""Largest number of bits of a position; positions are int64."""
-_EXTRA_RANGES = 256  # a box with more than 4·max_ranges + 256 ranges gets larger cells
-_BLOCKS_PER_RANGE = 64  # blocks visited per range, before a box is recomputed with larger cells
+"""Largest number of bits of a position, which is an int64."""
+_EXTRA_RANGES = 256  # a box with more than 4·max_ranges + 256 ranges is computed with larger cells
+_BLOCKS_PER_RANGE = 64  # the same if more blocks than this are visited per possible range
 _UNBOUNDED = 1 << 40  # max_ranges for boxes without a limit
 
 
@@ -35,12 +35,12 @@ def encode_cells(cells: ArrayLike, bits: int) -> Ints:
     """Return the position of each cell on the curve.
 
     Args:
-        cells: one cell per row, one coordinate per column, from 0 to 2^bits - 1.
+        cells: a row for each cell, with a coordinate from 0 to 2^`bits` - 1 in each column.
         bits: number of bits of a coordinate.
 
     Raises:
-        InvalidArgumentError: a coordinate is out of range, or a position needs more than 62 bits,
-            `bits` for each column.
+        InvalidArgumentError: `cells` is not two-dimensional, a coordinate is out of range, `bits`
+            is below 1, or the number of columns times `bits` exceeds 62.
 
     >>> encode_cells([[0, 0], [1, 0], [1, 1], [0, 1]], 1).tolist()
     [0, 3, 2, 1]
@@ -58,18 +58,20 @@ def decompose_boxes(
     """Return for each box the positions of its cells, as ranges.
 
     If a box has more than `max_ranges` ranges, the smallest gaps between them are filled until
-    `max_ranges` remain, so that they contain more than the box. If it has more than
-    4·`max_ranges` + 256 ranges, they are computed with larger cells. The cost of a box is therefore
-    at most proportional to `max_ranges`.
+    `max_ranges` remain. These ranges also contain positions outside the box. If a box has more than
+    4·`max_ranges` + 256 ranges, or needs too many blocks, its ranges are first computed with larger
+    cells. The cost of a box is therefore at most proportional to `max_ranges`.
 
     Args:
-        lower: lower corner of each box, inclusive, as for `encode_cells`.
-        upper: upper corner of each box, inclusive.
+        lower: a row for each box with its lowest cell, as in the argument `cells` of
+            `encode_cells`. The box contains this cell.
+        upper: a row for each box with its highest cell. The box contains this cell.
         bits: number of bits of a coordinate.
         max_ranges: largest number of ranges of a box; None for no limit.
 
     Raises:
-        InvalidArgumentError: the corners do not form boxes in the grid, or `max_ranges` is below 1.
+        InvalidArgumentError: `encode_cells` would not accept `lower` or `upper`, their shapes
+            differ, a coordinate in `upper` is below the one in `lower`, or `max_ranges` is below 1.
 
     >>> list(decompose_boxes([[0, 0]], [[1, 2]], 2).row(0))
     [(0, 4), (7, 7)]
@@ -81,29 +83,25 @@ def decompose_boxes(
     low, high = _check_cells(lower, bits), _check_cells(upper, bits)
     if low.shape != high.shape or (low > high).any():
         raise InvalidArgumentError(
-            "upper must have the shape of lower, and no coordinate below that of lower, got "
-            f"shapes {high.shape} and {low.shape}"
+            "upper must have the same shape as lower, and none of its coordinates may be below "
+            f"that of lower: the shapes are {high.shape} (upper) and {low.shape} (lower)"
         )
     bound = _UNBOUNDED if max_ranges is None else min(max_ranges, _UNBOUNDED)
     return RangeSets(*_decompose_boxes_kernel(low, high, bits, bound, 4 * bound + _EXTRA_RANGES))
 
 
 def _check_cells(cells: ArrayLike, bits: int) -> Ints:
-    """Return cells as an array of int64.
-
-    Raises:
-        InvalidArgumentError: a cell is not in the grid, or its position needs too many bits.
-    """
+    """Return cells as an array of int64; see `encode_cells` for what is checked."""
     grid = np.ascontiguousarray(cells, np.int64)
     if grid.ndim != 2 or bits < 1 or grid.shape[1] * bits > MAX_BITS:
         raise InvalidArgumentError(
-            "cells must be rows of d coordinates, with bits at least 1 and d·bits at most "
-            f"{MAX_BITS}, got shape {grid.shape} with {bits} bits"
+            "cells must be a two-dimensional array, bits at least 1, and the number of columns "
+            f"times bits at most {MAX_BITS}: got an array of shape {grid.shape} and {bits} bits"
         )
     if ((grid < 0) | (grid >> bits != 0)).any():
         raise InvalidArgumentError(
-            f"coordinates of a cell must be from 0 to {(1 << bits) - 1}, "
-            f"got {int(grid.min())} to {int(grid.max())}"
+            f"with {bits} bits, coordinates of cells must be from 0 to {(1 << bits) - 1}: "
+            f"got coordinates from {int(grid.min())} to {int(grid.max())}"
         )
     return grid
 
@@ -135,7 +133,10 @@ def _encode_cells_kernel(cells: Ints, bits: int) -> Ints:
 
 @kernel
 def _find_block_orientation(step: int, entry: int, axis: int, d: int) -> tuple[int, int]:
-    """Return the entry and the axis of sub-block number `step` in the order of the curve."""
+    """Return the entry and the axis of sub-block number `step`, in the order of the curve.
+
+    `entry` and `axis` are those of the whole block, and `d` is the number of dimensions.
+    """
     if step == 0:
         return entry, (axis + 1) % d
     even = (step - 1) & ~1
@@ -154,10 +155,11 @@ def _find_block_orientation(step: int, entry: int, axis: int, d: int) -> tuple[i
 def _decompose_boxes_kernel(
     lower: Ints, upper: Ints, bits: int, max_ranges: int, range_capacity: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Return the ranges of all boxes: offsets by box, first positions, last positions.
+    """Return the ranges of all boxes as the columns of `RangeSets`: offsets, first and last.
 
-    If a box has more than `range_capacity` ranges, the width of cells is doubled for it until its
-    ranges fit. If it then has more than `max_ranges`, the smallest gaps are filled.
+    If a box has more than `range_capacity` ranges, its ranges are computed again with cells of
+    twice the width, until there are at most `range_capacity`. If there are still more than
+    `max_ranges`, the smallest gaps between them are filled.
     """
     count, d = lower.shape
     offsets = np.zeros(count + 1, np.int64)
@@ -193,12 +195,13 @@ def _decompose_box(
 ) -> tuple[int, Ints]:  # fmt: skip
     """Write the ranges of one box, computed from blocks that are halved at most `depth` times.
 
-    `corners` and `states` are the stack of blocks, with room for all halvings of the grid.
+    A range is written to one column of `range_buffer`: its first position, then its last position.
+    `corners` and `states` are working memory: a stack of blocks, one block per row.
 
     Returns:
-        The number of ranges, and their buffer: `range_buffer`, or a larger array if that is full.
-        The number is `range_capacity` + 1 if the box has more ranges than `range_capacity`, or if
-        too many blocks were visited.
+        The number of ranges, and the array with the ranges: `range_buffer`, or a larger array if
+        `range_buffer` was too small. The number is `range_capacity` + 1 if the box has more ranges
+        than `range_capacity`, or if too many blocks were visited.
     """
     d = len(lower)
     whole = (1 << d) - 1
@@ -207,9 +210,9 @@ def _decompose_box(
         corners[0, m] = 0
         if lower[m] == 0 and upper[m] == (1 << bits) - 1:
             inside |= 1 << m
-    # For each block: number of halvings; leading bits of its position; the bits of these that
-    # belong to the present level; entry; axis; and, as bits, the dimensions in which it lies
-    # inside the box.
+    # For each block: number of halvings; leading bits of its position; those of these bits that
+    # were added since all dimensions were last halved; entry; axis; and one bit for each dimension
+    # in which the block lies inside the box.
     states[0] = np.array([0, 0, 0, 0, 0, inside])
     stack_size, range_count, visited = 1, 0, 0
     while stack_size:
@@ -262,7 +265,10 @@ def _decompose_box(
 
 @kernel
 def _fill_smallest_gaps(range_buffer: Ints, range_count: int, max_ranges: int) -> int:
-    """Fill the smallest gaps in place until `max_ranges` ranges remain, and return their number."""
+    """Fill the smallest gaps between ranges in place until `max_ranges` remain; return the number.
+
+    The first `range_count` columns of `range_buffer` are ranges, in ascending order.
+    """
     gaps = range_buffer[0, 1:range_count] - range_buffer[1, : range_count - 1]
     begins_range = np.zeros(range_count, np.bool_)
     begins_range[np.argsort(-gaps, kind="mergesort")[: max_ranges - 1] + 1] = True

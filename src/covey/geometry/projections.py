@@ -1,21 +1,22 @@
 """Random directions, and the intervals to which they project balls and boxes.
 
-If a set covers another one, its interval on each direction contains the other's. So intervals give
-candidates, and an exact relation verifies them. A ball (s, r) projects on u to ⟨u,s⟩ ± r‖u‖, and a
-box to the smallest interval with the projections of all its vertices. (papers: projection)
+If set a covers set b, the interval of a on each direction contains the interval of b. So intervals
+give candidates, and an exact relation verifies them. A ball (s, r) projects on a direction u to the
+interval ⟨u,s⟩ ± r‖u‖. A box projects to the smallest interval that contains the projections of all
+its vertices. (papers: projection)
 
 Rounding loses no cover. For boxes it preserves the order of the ends: each end is a sum of products
 that are added in one order, and a rounded product or sum never falls when an operand grows. For
-balls it may reverse that order, because a larger radius has to make up for a distant centre. For
-them, the usual bound on the error of a sum of products in float64 is used, which holds in any order
-of additions: with S = Σ|u_i||s_i| + r‖u‖, the error of an end is at most γS, where
-γ = n/(2^53 - n) for n roundings. A ball within another one has no larger S. So an outer interval
-that is widened by 2γS on either side contains the computed interval of each ball that the outer
-ball covers, and inner intervals need not be narrowed. The constant in the code also allows for the
-rounding of S and of the widening.
+balls it may reverse that order, because the products of the centre may grow while the product of
+the radius falls. So intervals of outer balls are widened by the usual bound on the error of a sum
+of products in float64, which holds for any order of additions. With S = Σ|u_i||s_i| + r‖u‖, the
+error of an end is at most γS, where γ = n/(2^53 - n) for n roundings. If ball a covers ball b, the
+S of b is not larger than that of a. So if the interval of a is widened by 2γS on either side, it
+contains the computed interval of b, which need not be changed. The constant in the code also allows
+for the rounding of S and of the widening.
 
-Cost: k × d products per ball or box. Do not project boxes that leave an attribute free: they are
-unbounded in every direction that is not at right angles to that attribute.
+Cost: k × d products per ball or box. Do not project boxes without bounds on some attribute: their
+intervals are unbounded on every direction that is not at right angles to that attribute.
 """
 
 from __future__ import annotations
@@ -37,22 +38,23 @@ Ends = tuple[Floats, Floats]
 _ROUNDING = 2.0**-53  # relative error of one operation in float64
 _SMALLEST = 2.0**-1074  # the smallest positive float64: absolute error of an operation
 _LARGEST = 1e290  # ends are clipped to it: a sum of up to 1e18 of them does not overflow
-_LARGEST_SUM = 1e300  # S beyond this may have overflowed: the interval becomes unbounded
+_LARGEST_SUM = 1e300  # a larger S may have overflowed: the interval becomes unbounded
 
 
 def false_cover_probability(k: int) -> float:
-    """Return (2/π)^k, the approximate chance of a false cover with k projections.
+    """Return (2/π)^k, the approximate probability of a false cover with k projections.
 
-    A false cover is a pair of balls whose projections are nested although the balls are not. The
-    value is the paper's approximation for one pair of balls with the worst radii. It is neither a
-    bound for a workload, nor the share of false covers among all candidates.
+    A false cover is a pair of balls of which the first does not cover the second, although on each
+    direction the interval of the first contains the interval of the second. The value is the
+    approximation of *projection* for one pair of balls with the worst radii. It is neither a bound
+    for a workload, nor the share of false covers among all candidates.
     """
     return float((2 / math.pi) ** k)
 
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """k vectors in d dimensions, one per row of `matrix`; none is zero, and any norm is allowed.
+    """k vectors in d dimensions, one per row of `matrix`. They may have any norm except 0.
 
     >>> axes = Directions(np.eye(2))
     >>> [ends.round(9).tolist() for ends in axes.project_balls([[1.0, 5.0]], [2.0])]
@@ -63,7 +65,9 @@ class Directions:
 
     @classmethod
     def orthonormal(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Return k random unit vectors, in independent blocks of at most d orthonormal ones.
+        """Return k random unit vectors; in each block of d vectors, all are orthogonal.
+
+        Different blocks are independent.
 
         Raises:
             InvalidArgumentError: k or d is below 1.
@@ -74,7 +78,9 @@ class Directions:
 
     @classmethod
     def random_signs(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Return k random vectors with entries 1 and -1, equally likely (Achlioptas).
+        """Return k random vectors whose entries are 1 or -1 with equal probability.
+
+        This is one of the two distributions that Achlioptas proposed; `sparse` is the other.
 
         Raises:
             InvalidArgumentError: k or d is below 1.
@@ -83,9 +89,10 @@ class Directions:
 
     @classmethod
     def sparse(cls, k: int, d: int, seed: int | list[int]) -> Directions:
-        """Return k random vectors with entries √3, 0 and -√3, with chances 1/6, 2/3 and 1/6.
+        """Return k random vectors whose entries are √3, 0 or -√3.
 
-        A vector that has only zeros is drawn again.
+        The probabilities of these entries are 1/6, 2/3 and 1/6. A vector that has only zeros is
+        drawn again.
 
         Raises:
             InvalidArgumentError: k or d is below 1.
@@ -114,8 +121,9 @@ class Directions:
     def project_balls(self, centres: ArrayLike, radii: ArrayLike) -> Ends:
         """Return the lower and the upper ends of the intervals of n balls on k directions.
 
-        Both are arrays of n rows and k columns. The intervals are not widened for rounding: they
-        are for balls that others may cover. Centres must be finite.
+        Both are arrays of n rows and k columns. The intervals are not widened for rounding. Use
+        them for balls that may be covered, and those of `project_outer_balls` for balls that may
+        cover them. Centres must be finite.
         """
         low, high, _ = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)
@@ -127,9 +135,9 @@ class Directions:
     ) -> Ends:
         """Return the lower and the upper ends of the intervals of n balls, widened for rounding.
 
-        Both are arrays of n rows and k columns. The interval of a ball contains the interval that
-        `project_balls` computes for each ball that it covers; with `widenings=2`, even the interval
-        that this method computes for it with one widening. Centres must be finite.
+        Both are arrays of n rows and k columns. If ball a covers ball b, the interval of a contains
+        the interval that `project_balls` computes for b. With `widenings=2`, it also contains the
+        interval that this method computes for b with `widenings=1`. Centres must be finite.
         """
         low, high, sums = self._project_with_error(
             np.asarray(centres, np.float64), np.asarray(radii, np.float64)
@@ -143,13 +151,14 @@ class Directions:
     def project_boxes(self, lower: ArrayLike, upper: ArrayLike) -> Ends:
         """Return the lower and the upper ends of the intervals of n boxes on k directions.
 
-        Both are arrays of n rows and k columns. If a box covers another one, each of its intervals
-        contains the other's exactly, in spite of rounding.
+        Both are arrays of n rows and k columns. If box a covers box b, the interval of a on each
+        direction contains the interval of b, despite rounding.
 
         Args:
-            lower: lower corner of each box; -inf where a side is unbounded.
-            upper: upper corner of each box; inf where a side is unbounded. An unbounded side makes
-                the interval unbounded in every direction whose entry for that side is not 0.
+            lower: lower corner of each box; -inf for a dimension without a lower bound.
+            upper: upper corner of each box; inf for a dimension without an upper bound. If a
+                dimension has no bound on one side, the interval has no bound on one side for every
+                direction whose entry for this dimension is not 0.
         """
         lower, upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
         k, n = len(self.matrix), len(lower)
@@ -164,7 +173,10 @@ class Directions:
         return low.T, high.T
 
     def _project_with_error(self, centres: Floats, radii: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower ends, upper ends, and the sums S that bound their errors; see the module."""
+        """Return lower ends, upper ends, and the sums S that bound their errors.
+
+        The module docstring defines S. Each array has a row per ball and a column per direction.
+        """
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             middles = centres @ self.matrix.T
             reach = radii[:, None] * self.norms
@@ -175,8 +187,8 @@ class Directions:
 def _replace_nan(ends: Floats, other: float) -> Floats:
     """Replace NaN by `other` in place and return the ends.
 
-    An end is NaN if both of its terms overflowed. The outer interval is unbounded in that case, so
-    the end of an inner interval may have any value.
+    An end is NaN if both of its terms overflowed. In that case, intervals of outer balls are
+    unbounded, so the end of the interval of an inner ball may have any value.
     """
     ends[np.isnan(ends)] = other
     return ends
@@ -186,6 +198,7 @@ def _make_generator(k: int, d: int, seed: Any) -> np.random.Generator:
     """Return a random generator; raise InvalidArgumentError if k or d is below 1."""
     if k < 1 or d < 1:
         raise InvalidArgumentError(
-            f"directions and dimensions must be at least 1, got {k} directions in {d} dimensions"
+            "the numbers of directions and of dimensions must be at least 1: "
+            f"got {k} directions and {d} dimensions"
         )
     return np.random.default_rng(seed)

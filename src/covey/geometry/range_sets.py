@@ -1,8 +1,8 @@
 """Sets of integers as ranges that are disjoint, ascending and not adjacent.
 
-Each set has exactly one such sequence of ranges. The integers are positions on a curve, from 0 to
-2^62, and both ends of a range are included. `RangeSets` is a batch with one set per row. (papers:
-mics)
+Each set has exactly one such sequence of ranges. The integers are positions on Hilbert's curve,
+from 0 to 2^62 - 1. A range includes both of its ends. `RangeSets` is a batch with one set per row.
+(papers: mics)
 
 Cost: 16 bytes per range; union, difference and intersection sort the ends of their operands.
 """
@@ -39,9 +39,10 @@ class RangeSet:
 
     @classmethod
     def from_ranges(cls, first: ArrayLike, last: ArrayLike) -> RangeSet:
-        """Return the set of all integers in the given ranges.
+        """Return the set of all integers from `first[i]` to `last[i]`, inclusive, for all i.
 
-        The ranges may overlap and be in any order. A range is empty if its last is below its first.
+        The ranges may overlap and be in any order. A range is empty if `last[i]` is below
+        `first[i]`.
         """
         starts, ends = np.asarray(first, np.int64), np.asarray(last, np.int64)
         is_nonempty = starts <= ends
@@ -72,7 +73,7 @@ class RangeSet:
         return zip(self.first.tolist(), self.last.tolist(), strict=True)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` is a set of the same integers."""
+        """Return whether `other` is a `RangeSet` with the same integers."""
         return isinstance(other, RangeSet) and (
             np.array_equal(self.first, other.first) and np.array_equal(self.last, other.last)
         )
@@ -94,7 +95,7 @@ class RangeSet:
         return inside
 
     def union(self, other: RangeSet) -> RangeSet:
-        """Return the integers of this set and of `other`."""
+        """Return the integers that are in this set, in `other` or in both."""
         return RangeSet.concat([self, other])
 
     def difference(self, other: RangeSet) -> RangeSet:
@@ -127,9 +128,9 @@ class RangeSet:
 def _combine_sets(a: RangeSet, b: RangeSet, select: Callable[[Bools, Bools], Bools]) -> RangeSet:
     """Return the integers that `select` accepts.
 
-    `select` is called with two arrays: whether a contains each integer, and whether b contains it.
-    It is called for one integer between every two neighbouring ends of ranges, because all integers
-    between them belong to the same sets.
+    `select` gets two arrays of booleans about the same integers: whether `a` contains each integer,
+    and whether `b` contains it. Integers between two neighbouring ends of ranges are all in the
+    same sets, so `select` decides only the first of them.
     """
     ends = np.unique(np.concatenate([a.first, a.last + 1, b.first, b.last + 1]))
     starts = ends[:-1]
@@ -139,7 +140,10 @@ def _combine_sets(a: RangeSet, b: RangeSet, select: Callable[[Bools, Bools], Boo
 
 @dataclass(frozen=True, slots=True)
 class RangeSets:
-    """A batch of sets of integers: row i has the ranges from `offsets[i]` to `offsets[i + 1] - 1`.
+    """A batch of sets of integers, one set per row.
+
+    Range j runs from `first[j]` to `last[j]`, inclusive. The set of row i consists of the ranges
+    with the numbers from `offsets[i]` to `offsets[i + 1] - 1`.
 
     >>> rows = RangeSets(np.array([0, 2, 3]), np.array([1, 7, 2]), np.array([4, 9, 2]))
     >>> list(rows.row(0)), rows.lengths.tolist(), list(rows.take(np.array([1])).row(0))

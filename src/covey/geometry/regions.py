@@ -1,9 +1,9 @@
-"""Regions: conjunctions of one constraint per attribute, as columns.
+"""Regions: conjunctions of at most one constraint per attribute, stored as columns.
 
-For each attribute that at least one region constrains, `Regions` holds the rows of the constraining
-regions and a batch of their constraints. An attribute that a region does not constrain costs
-nothing. A region without constraints is the whole space. Regions that admit no event do not occur:
-`Regions.from_constraints` drops them.
+For each attribute that at least one region constrains, `Regions` contains the rows of the
+constraining regions and a batch of their constraints. An attribute that a region does not constrain
+takes no memory. A region without constraints is the whole space. `Regions.from_constraints` drops
+regions that admit no event, so such regions do not occur.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Constraints:
     def locate_rows(self, region_rows: NDArray[np.integer[Any]]) -> tuple[Rows, NDArray[np.bool_]]:
         """Return for each region its row in `batch`, and whether it has one.
 
-        If a region does not constrain the attribute, its row is arbitrary.
+        If a region does not constrain the attribute, the returned row has no meaning.
 
         Args:
             region_rows: rows of regions, in any order.
@@ -60,9 +60,9 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """`count` regions of one space; `constraints` has their constraints by attribute name.
+    """`count` regions of one space; `constraints` contains their constraints by attribute name.
 
-    Cost: 17 bytes per scalar interval. `take` copies the constraints.
+    Cost: 34 bytes per interval of integer keys. `take` copies the constraints.
     """
 
     space: Space
@@ -89,7 +89,8 @@ class Regions:
         for name, attribute_constraints in constraints.items():
             if name not in space:
                 raise SchemaError(
-                    f"regions constrain {name!r}, which the space does not have: add it there"
+                    f"regions constrain attribute {name!r}, which is not in the space: "
+                    "add it to the space"
                 )
             empty[attribute_constraints.rows[attribute_constraints.batch.is_empty]] = True
         rows = np.flatnonzero(~empty)
@@ -158,7 +159,8 @@ class Regions:
     def gather_constraints(self, attribute: Attribute, rows: Rows) -> ConstraintBatch:
         """Return for each of the given regions its constraint on an attribute.
 
-        A region that does not constrain the attribute gets one that admits every value and null.
+        A region that does not constrain the attribute gets a constraint that admits every value
+        and null.
         """
         name, free = attribute.name, build_unconstrained_batch(attribute.type, 1)
         if name not in self.constraints:
@@ -172,7 +174,7 @@ class Regions:
 
 
 def build_unconstrained_batch(type_: Type, count: int) -> ConstraintBatch:
-    """Return `count` constraints on an attribute of a type that admit every value and null."""
+    """Return `count` constraints, on an attribute of a type, that admit every value and null."""
     if type_.is_vector:
         return Balls.build_unconstrained(count, type_.length)
     return (

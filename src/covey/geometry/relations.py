@@ -1,9 +1,9 @@
-"""Relations between regions and events, pair by pair: contains, covers, overlaps; hull and volume.
+"""Relations of pairs (contains, covers, overlaps); hull, selectivity and volume of regions.
 
-The relations take k rows of both sides and answer for each of the k pairs. Each attribute is
-decided on its own, and a relation holds if it holds for all attributes. Dependencies between
-attributes are not used: for example, `lower(title)` depends on `title`, and a cover that follows
-only from this is not detected.
+A relation takes k rows of one batch and k rows of another batch, and decides each of the k pairs of
+rows. Each attribute is decided on its own, and a relation holds if it holds for all attributes.
+Dependencies between attributes are not used: for example, `lower(title)` depends on `title`, and a
+cover that follows only from this is not detected.
 
 Cost: a few NumPy operations on k rows per constrained attribute; for covers and overlaps of tags
 and balls, some microseconds of Python per pair.
@@ -46,7 +46,7 @@ Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
 UNDECIDED = 2
-"""Answer of `cover_intervals` for a pair whose lists must be compared; 0 is no, 1 is yes."""
+"""Answer of `cover_intervals` for a pair whose lists must be compared; 0 means no, 1 means yes."""
 
 
 def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Rows) -> Bools:
@@ -72,8 +72,8 @@ def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Ro
 def covers(outer: Regions, outer_rows: Rows, inner: Regions, inner_rows: Rows) -> Bools:
     """Return for each k whether region `outer_rows[k]` covers region `inner_rows[k]`.
 
-    True is always right. A cover may be missed if it follows from a dependency between attributes,
-    or if balls touch.
+    True is always right. A cover may be missed if it follows only from a dependency between
+    attributes, or if the surfaces of two balls almost touch.
 
     Raises:
         SchemaError: an attribute that `inner` constrains has another type in `outer`.
@@ -101,10 +101,11 @@ def covers(outer: Regions, outer_rows: Rows, inner: Regions, inner_rows: Rows) -
 def _constraint_covers(
     batch: Any, rows: Rows, inner: Regions, attribute: Attribute, inner_rows: Rows
 ) -> Bools:
-    """Return for each k whether row `rows[k]` of `batch` covers the constraint of an inner region.
+    """Return for each k whether a constraint of `batch` covers the one of an inner region.
 
-    The inner region is `inner_rows[k]` of `inner`. Intervals of integer keys are compared by a
-    kernel; all other pairs are decided by `covers` of the batch.
+    The constraint is row `rows[k]` of `batch`, and the inner region is row `inner_rows[k]` of
+    `inner`. Intervals of integer keys are compared by a kernel. All other pairs are decided by the
+    method `covers` of `batch`.
     """
     inner_constraints = inner.constraints.get(attribute.name)
     if inner_constraints is None or not isinstance(batch, Scalars) or batch.domain.dtype == object:
@@ -129,9 +130,10 @@ def _batch_covers(batch: Any, rows: Rows, others: Any) -> Bools:
 
 
 def overlaps(a: Regions, a_rows: Rows, b: Regions, b_rows: Rows) -> Bools:
-    """Return for each k whether region `a_rows[k]` of `a` overlaps region `b_rows[k]` of `b`.
+    """Return for each k whether some event may be in both of two regions.
 
-    False is always right. True may be wrong if attributes depend on each other, or for balls.
+    The regions are row `a_rows[k]` of `a` and row `b_rows[k]` of `b`. False is always right. True
+    may be wrong if attributes depend on each other, or if an attribute is constrained by balls.
 
     Raises:
         SchemaError: an attribute that `b` constrains has another type in `a`.
@@ -150,10 +152,10 @@ def overlaps(a: Regions, a_rows: Rows, b: Regions, b_rows: Rows) -> Bools:
 
 
 def check_same_types(regions: Regions, space: Space, names: Iterable[str]) -> None:
-    """Raise SchemaError if an attribute has another type in `space` than in that of the regions.
+    """Raise SchemaError if an attribute has different types in `space` and `regions.space`.
 
     Args:
-        regions: regions of one space.
+        regions: regions; only their space is compared.
         space: another space.
         names: attributes to compare; names that are not in both spaces are ignored.
 
@@ -174,9 +176,10 @@ def check_same_types(regions: Regions, space: Space, names: Iterable[str]) -> No
 def hull(regions: Regions, groups: Rows) -> Regions:
     """Return for each group one region that covers all regions of the group.
 
-    Per attribute, the region has the smallest interval (a list, if all constraints are short lists)
-    or rule for tags. The ball is nearly the smallest, because balls are enclosed two at a time. An
-    attribute that a region of the group leaves free is free in the hull.
+    For each scalar attribute, the region has the smallest interval that covers the constraints of
+    the group, or a list (`Scalars.hull` says when). For tags it has the smallest rule. A ball is
+    only nearly the smallest, because balls are enclosed two at a time. If a region of the group
+    does not constrain an attribute, the hull does not constrain it either.
 
     Args:
         regions: the regions.
@@ -200,11 +203,12 @@ def hull(regions: Regions, groups: Rows) -> Regions:
 
 
 def estimate_selectivity(regions: Regions, sample: Events) -> NDArray[np.float64]:
-    """Return for each region the share of a sample of events that it contains.
+    """Return for each region the share of the events of a sample that it contains.
 
-    Dependencies between attributes are counted as they occur in the sample.
+    If attributes depend on each other, the shares include this dependency as it is in the sample.
+    If the sample is empty, all shares are 0.
 
-    Cost: one comparison per region and event.
+    Cost: each region is compared with each event.
     """
     event_rows = np.arange(len(sample))
     counts = [
@@ -226,7 +230,7 @@ def uniform_volume(
     Args:
         regions: the regions.
         bounds: smallest and largest value, both inclusive, of every attribute that a region
-            constrains. Dates are in days since 1970, timestamps in microseconds.
+            constrains. Dates are days, and timestamps are microseconds, since 1970-01-01.
 
     Raises:
         SchemaError: a constrained attribute has no bounds, or is a text, tags or a vector.
@@ -240,8 +244,9 @@ def uniform_volume(
             or name not in bounds
         ):
             raise SchemaError(
-                f"cannot compute a uniform volume on {name!r}: pass bounds of a numeric "
-                "attribute, or use estimate_selectivity with a sample of events"
+                f"cannot compute the volume of regions: attribute {name!r} has no bounds, or is a "
+                "text, tags or a vector, which have no volume: add it to bounds, or use "
+                "estimate_selectivity with a sample of events"
             )
         measure = _length_fractions if type_.is_fractional else _key_fractions
         product[attribute_constraints.rows] *= measure(
@@ -251,7 +256,7 @@ def uniform_volume(
 
 
 def _batch_contains(batch: Any, column: Any, rows: Rows) -> Bools:
-    """Return for each k whether row k of a batch admits row `rows[k]` of a column."""
+    """Return for each k whether row k of `batch` admits row `rows[k]` of a column of events."""
     if isinstance(batch, Scalars) and isinstance(column, ScalarColumn):
         return batch.contains(column.keys[rows], column.valid[rows])
     if isinstance(batch, Tags) and isinstance(column, TagColumn):
@@ -259,13 +264,16 @@ def _batch_contains(batch: Any, column: Any, rows: Rows) -> Bools:
     if isinstance(batch, Balls) and isinstance(column, VectorColumn):
         return batch.contains(column.matrix[rows], column.states[rows])
     raise SchemaError(
-        f"constraints of kind {type(batch).__name__} cannot be compared with a column of kind "
-        f"{type(column).__name__}: events and regions must have the same space"
+        f"constraints of class {type(batch).__name__} cannot be compared with a column of class "
+        f"{type(column).__name__}: an attribute must have one type in the events and the regions"
     )
 
 
 def _length_fractions(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
-    """Return for each row the share of the real interval from `low` to `high` that it admits."""
+    """Return for each row the share of the real numbers from `low` to `high` that it admits.
+
+    A list of numbers has the share 0, so `ONLY` gives 0, and `EXCEPT` removes nothing.
+    """
     lower = np.nan_to_num(decode_floats(batch.lower, type_).astype(np.float64), nan=np.inf)
     upper = np.nan_to_num(decode_floats(batch.upper, type_).astype(np.float64), nan=np.inf)
     length = np.maximum(0.0, np.clip(upper, low, high) - np.clip(lower, low, high))
@@ -273,7 +281,10 @@ def _length_fractions(batch: Scalars, type_: Type, low: float, high: float) -> N
 
 
 def _key_fractions(batch: Scalars, type_: Type, low: float, high: float) -> NDArray[np.float64]:
-    """Return for each row the share of the keys of values from `low` to `high` that it admits."""
+    """Return for each row the share of the keys that it admits, of all keys from `low` to `high`.
+
+    `low` and `high` are values, not keys.
+    """
     first, last = (
         math.ceil(Decimal(low).scaleb(type_.scale)),
         math.floor(Decimal(high).scaleb(type_.scale)),
@@ -302,7 +313,8 @@ def cover_intervals(
 ) -> NDArray[np.int8]:
     """Return for each k whether interval `outer_rows[k]` covers interval `inner_rows[k]`.
 
-    Arguments are columns of `Scalars`, first of the outer batch, then of the inner one.
+    The other arguments are columns of two batches of `Scalars`: first those of the outer batch,
+    then, with the prefix `in_`, those of the inner batch. `list_modes` is the column `listed`.
 
     Returns:
         1 if the outer interval covers the inner one, 0 if not, `UNDECIDED` if the lists must be

@@ -1,13 +1,13 @@
 """Constraints on one scalar attribute: closed intervals of keys, with null or without, and lists.
 
 Row i admits null if `nulls[i]` is true. Of the keys from `lower[i]` to `upper[i]` it admits all,
-only the listed ones (`IN`), or all except the listed ones (`NOT IN`); `listed[i]` says which. Each
-set has one normal form, so two rows admit the same set if and only if they are equal. In it, an
-interval without a key has `lower > upper`; a list of one key is an interval; the keys of a list lie
-within the interval; and both ends of an interval are admitted.
+only the listed keys (`IN`), or all except the listed keys (`NOT IN`); `listed[i]` says which. Rows
+are in normal form, so two rows admit the same keys if and only if they are equal. In the normal
+form, a row that admits no key has `lower > upper`; a list of one key is replaced by an interval;
+the keys of a list lie within the interval; and both ends of the interval are admitted.
 
-Cost: relations between two batches are a few NumPy operations. Pairs with a list are decided one by
-one in Python; they are expected to be few.
+Cost: relations between two batches are a few NumPy operations. Pairs of which one row has a list
+are decided one by one in Python; few such pairs are expected.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from covey.space.text_bounds import next_text, upper_bound_before
 __all__ = ["ALL", "EXCEPT", "ONLY", "Scalars"]
 
 ALL, ONLY, EXCEPT = 0, 1, -1
-"""Modes of a list: no list, the admitted keys (`IN`), the excluded keys (`NOT IN`)."""
+"""Modes of a list: no list, the only admitted keys (`IN`), the excluded keys (`NOT IN`)."""
 
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -102,7 +102,7 @@ class Scalars:
 
     @classmethod
     def _from_rows(cls, domain: Domain, rows: Sequence[_Row], nulls: Bools) -> Scalars:
-        """Return a batch of rows, which must be in normal form."""
+        """Return a batch of rows. The rows must be in normal form."""
         lower, upper = np.empty(len(rows), domain.dtype), np.empty(len(rows), domain.dtype)
         lower[:], upper[:] = [row[0] for row in rows], [row[1] for row in rows]
         listed = np.array([row[2] for row in rows], np.int8)
@@ -168,7 +168,7 @@ class Scalars:
         return (contains_interval | no_value) & (self.nulls | ~inner.nulls)
 
     def overlaps(self, other: Scalars) -> Bools:
-        """Return for each i whether the rows i admit a common key, or both admit null."""
+        """Return for each i whether row i and row i of `other` admit a common key, or both null."""
         meet = _as_bools(np.maximum(self.lower, other.lower) <= np.minimum(self.upper, other.upper))
         self._decide_lists(other, meet, meet, _rows_overlap)
         return meet | (self.nulls & other.nulls)
@@ -188,7 +188,7 @@ class Scalars:
             answer[i] = decide(self.domain, self.row(int(i)), other.row(int(i)))
 
     def intersect(self, other: Scalars) -> Scalars:
-        """Return for each i the constraint that admits what row i of both batches admits."""
+        """Return for each i the constraint that admits what row i and row i of `other` admit."""
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
         nulls = self.nulls & other.nulls
         if not (self.listed.any() or other.listed.any()):
@@ -200,10 +200,11 @@ class Scalars:
         return Scalars._from_rows(self.domain, rows, nulls)
 
     def hull(self, groups: Rows) -> Scalars:
-        """Return one row per group of rows: the smallest interval that covers all of them.
+        """Return for each group of rows one row: the smallest interval that covers the group.
 
-        It is a list of keys instead if each row of the group has at most one key, an `ONLY` list,
-        or an `EXCEPT` list whose interval has at most `_MAX_SHORT_KEYS` keys.
+        If each row of the group admits at most one key, has an `ONLY` list, or has an `EXCEPT` list
+        and an interval of at most `_MAX_SHORT_KEYS` keys, the result is instead a list of exactly
+        the keys that these rows admit.
 
         Args:
             groups: the group number of each row, ascending, from 0 without gaps.
@@ -233,12 +234,16 @@ _Row = tuple[Any, Any, int, list[Any]]
 
 
 def _as_bools(comparison: Any) -> Bools:
-    """Return the result of a comparison as an array of booleans, also for scalars."""
+    """Return the result of a comparison as an array of booleans, also if scalars were compared."""
     return np.asarray(comparison, np.bool_)
 
 
 def _normalize_empty(domain: Domain, lower: Keys, upper: Keys) -> tuple[Keys, Keys]:
-    """Return both ends; an interval without a key gets the highest key, then the lowest."""
+    """Return the ends of intervals in normal form.
+
+    If an interval contains no key, its lower end becomes the highest key of the domain, and its
+    upper end the lowest key.
+    """
     empty = _as_bools(lower > upper)
     if not empty.any():
         return lower, upper

@@ -1,10 +1,10 @@
 """Constraints on one tags attribute: tokens that must and must not occur.
 
-A row admits null, lists, or both (`states`). A list is admitted if it has at least one token of
-every required group, no forbidden token and, unless `only` is None, no token outside `only`. If
-`whole` is true, the list must also have no null element: for Spark, the absence of a token from a
-list with a null element is unknown, not true. Each rule has one normal form: no group contains a
-token that cannot occur, and no group contains another group.
+The states of a rule say whether it admits null, lists, or both. A list is admitted if it has at
+least one token of every group, no forbidden token and, unless `only` is None, no token outside
+`only`. If `whole` is true, the list must not have a null element either: for Spark, the absence of
+a token from a list with a null element is unknown, not true. Each rule has one normal form: no
+group contains a token that cannot occur, and no group contains all tokens of another group.
 
 Cost: `contains` is vectorised; relations between two rules are decided pair by pair.
 """
@@ -31,9 +31,9 @@ Rows = NDArray[np.int64]
 class TagRule(NamedTuple):
     """One constraint on tags.
 
-    `states` has the bits of `ValueState` that are admitted. A list must have a token of each of
-    `groups`, no token of `forbidden`, no token outside `only` unless `only` is None, and no null
-    element if `whole` is true.
+    `states` has the bits of the `ValueState`s that are admitted. An admitted list has at least one
+    token of each group in `groups` and no token in `forbidden`. Unless `only` is None, it has no
+    token outside `only`. If `whole` is true, it has no null element.
     """
 
     states: int = ValueState.VALUE
@@ -43,7 +43,7 @@ class TagRule(NamedTuple):
     only: frozenset[str] | None = None
 
     def normalize(self) -> TagRule:
-        """Return the rule in normal form, which admits the same lists and null."""
+        """Return the rule in normal form; it admits the same lists, and null if this rule does."""
         only = None if self.only is None else self.only - self.forbidden
         groups = {g - self.forbidden if only is None else g & only for g in self.groups}
         if not self.states & ValueState.VALUE or frozenset() in groups:
@@ -92,7 +92,8 @@ class TagRule(NamedTuple):
     def hull(self, other: TagRule) -> TagRule:
         """Return the smallest rule that covers both rules, in normal form.
 
-        Each of its groups is the union of a group of this rule and a group of `other`.
+        If both rules admit lists, each group of the result is the union of a group of this rule
+        and a group of `other`. Both rules must be in normal form.
         """
         states = self.states | other.states
         for rule, other_rule in ((self, other), (other, self)):
@@ -106,9 +107,10 @@ class TagRule(NamedTuple):
         return TagRule(states, groups, forbidden, whole).normalize()
 
     def _find_barred(self, tokens: frozenset[str]) -> frozenset[str]:
-        """Return the forbidden tokens of this rule; if it has `only`, the `tokens` outside `only`.
+        """Return tokens that no admitted list has.
 
-        Infinitely many tokens are outside `only`, so only the given ones are examined.
+        If `only` is None, these are the forbidden tokens of this rule. Otherwise all tokens outside
+        `only` are meant; as these are infinitely many, return those that are in `tokens`.
         """
         return self.forbidden if self.only is None else tokens - self.only
 
@@ -121,9 +123,9 @@ UNCONSTRAINED_RULE = TagRule(ValueState.NULL | ValueState.VALUE)
 class Tags:
     """A batch of rules on one attribute, one rule per row, as columns.
 
-    `groups.row(i)` has the numbers of the groups of row i, and `tokens.row(g)` the tokens of group
-    g. `bounded[i]` says whether `only` of row i is not None; if it is None, `only.row(i)` is empty.
-    The other columns are as in `TagRule`.
+    `groups.row(i)` contains the numbers of the groups of rule i, and `tokens.row(g)` the tokens of
+    group g. `bounded[i]` is true if `TagRule.only` of rule i is not None; otherwise `only.row(i)`
+    is empty. The other columns contain the fields of `TagRule` with the same names.
     """
 
     states: NDArray[np.uint8]
@@ -136,7 +138,7 @@ class Tags:
 
     @classmethod
     def from_rules(cls, rules: Sequence[TagRule]) -> Tags:
-        """Return a batch of these rules, which must be in normal form."""
+        """Return a batch of the given rules. The rules must be in normal form."""
         groups = [[sorted(group) for group in sorted(map(sorted, rule.groups))] for rule in rules]
         counts = np.array([len(row) for row in groups], np.int64)
         return cls(
@@ -212,10 +214,9 @@ class Tags:
         return admits_all
 
     def contains(self, lists: RaggedArray, valid: Bools) -> Bools:
-        """Return for each i whether row i admits list i.
+        """Return for each i whether row i admits list i, or null where `valid[i]` is false.
 
-        Where `valid[i]` is false, return whether row i admits null. List i is row i of `lists`; its
-        elements are tokens, or None for null.
+        List i is row i of `lists`. Its elements are tokens, or None for null.
         """
         pair_of_group = _value_rows(self.groups)
         group_of_token = _value_rows(self.tokens)
@@ -254,7 +255,7 @@ class Tags:
         return self._decide_pairwise(inner, TagRule.covers)
 
     def overlaps(self, other: Tags) -> Bools:
-        """Return for each i whether the rows i admit a common list, or both admit null."""
+        """Return for each i whether row i and row i of `other` both admit some list or null."""
         return self._decide_pairwise(other, lambda a, b: a.intersect(b).states != 0)
 
     def _decide_pairwise(self, other: Tags, decide: Callable[[TagRule, TagRule], bool]) -> Bools:
@@ -262,7 +263,7 @@ class Tags:
         return np.array([decide(self.row(i), other.row(i)) for i in range(len(self))], np.bool_)
 
     def intersect(self, other: Tags) -> Tags:
-        """Return for each i the rule that admits what row i of both batches admits."""
+        """Return for each i the rule that admits what row i and row i of `other` admit."""
         if self._has_only_tokens and other._has_only_tokens:
             batch = self._join_tokens(other)
             if batch is not None:
@@ -271,7 +272,7 @@ class Tags:
 
     @property
     def _has_only_tokens(self) -> bool:
-        """Whether rows only require tokens: each group has one token, and no other rule is set."""
+        """Whether each rule only lists tokens that must all occur, and does not admit null."""
         has_other_rules = self.whole.any() or self.bounded.any() or len(self.forbidden.values)
         has_single_tokens = (self.tokens.lengths == 1).all() and (
             self.states == ValueState.VALUE
@@ -279,9 +280,10 @@ class Tags:
         return bool(has_single_tokens and not has_other_rules)
 
     def _join_tokens(self, other: Tags) -> Tags | None:
-        """Return rules with the groups of both batches, row by row.
+        """Return for each i a rule with the groups of row i and of row i of `other`.
 
-        Return None if a rule would have the same group twice.
+        Return None if a rule would have the same group twice. For both batches,
+        `_has_only_tokens` must be true.
         """
         tokens = RaggedArray(self.groups.offsets, self.tokens.values).hstack(
             RaggedArray(other.groups.offsets, other.tokens.values)
@@ -295,7 +297,7 @@ class Tags:
         )
 
     def hull(self, groups: Rows) -> Tags:
-        """Return one row per group of rows: the smallest rule that covers all rows of the group.
+        """Return for each group of rows one row: the smallest rule that covers all rows of it.
 
         Args:
             groups: the group number of each row, ascending, from 0 without gaps.
@@ -307,12 +309,15 @@ class Tags:
 
 
 def _value_rows(rows: RaggedArray) -> Rows:
-    """Return for each value the row to which it belongs."""
+    """Return for each value of a ragged array the number of its row."""
     return np.repeat(np.arange(len(rows)), rows.lengths)
 
 
 def _encode_tokens(*arrays: NDArray[np.object_]) -> list[NDArray[np.int64]]:
-    """Return arrays of tokens as arrays of numbers; equal tokens have the same number in all."""
+    """Return arrays of numbers, one for each token; equal tokens have equal numbers in all arrays.
+
+    A null token is None, and has a number too.
+    """
     numbers: dict[object, int] = {}
     return [
         np.fromiter(

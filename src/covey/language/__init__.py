@@ -8,10 +8,11 @@ Sub-packages and modules in the order in which data passes through them; each im
 before it:
 
 - `values`: types and values of literals, and how Spark casts and compares them.
-- `diagnostics`: problems and suggestions for texts that are not predicates.
+- `diagnostics`: the problems of texts that are not predicates, and what to write instead.
 - `syntax`: templates, their conjuncts, and the syntax tree of one predicate.
 - `semantics`: names, types and admission of expressions; derived attributes.
-- `compile`: conditions to atoms, the disjunctive normal form, and regions.
+- `compile`: conversion of conditions to atoms, of trees to disjunctive normal form, and of both to
+  regions.
 - `parser`: `Parser` and `parse`, which call the sub-packages above for batches of texts.
 - `renderer`: `render`, which writes a region as a predicate.
 - `explanation`: `explain`, which reports the conditions of a predicate that hold on an event.

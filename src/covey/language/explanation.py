@@ -1,7 +1,8 @@
-"""Explanation of why a predicate matches an event or does not: each condition with its values.
+"""Explanation of why a predicate matches an event or does not match it.
 
-In SQL's three-valued logic, a condition may also be unknown because a value is null. A null value
-is the most common reason for an alert that did not fire.
+The explanation contains each condition, its outcome, and the values that it reads. In SQL's
+three-valued logic, a condition may also be unknown, because a value is null. A null value is the
+most common reason why a subscription unexpectedly does not match.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Explanation:
         values: the event's values of the columns that the condition reads, by name.
         parts: the outcomes of the conditions that this condition combines with AND, OR or NOT;
             empty for a simple condition.
-        note: that Spark would raise an error on a vector of the wrong length, otherwise empty.
+        note: if the outcome is unknown because Spark would raise an error on a vector of the wrong
+            length, a sentence that says so; otherwise empty.
     """
 
     text: str
@@ -54,9 +56,9 @@ class Explanation:
     note: str = ""
 
     def as_dict(self) -> JsonObject:
-        """Return the explanation as a dictionary with the parts as dictionaries.
+        """Return the explanation as a dictionary, in which the parts are dictionaries too.
 
-        Every entry is ready for JSON except `values`, which may contain objects such as dates.
+        Every entry can be written as JSON except `values`, which may contain objects such as dates.
         """
         return {
             "text": self.text,
@@ -93,15 +95,15 @@ def explain(space: Space, text: str, event: Mapping[str, object]) -> Explanation
 
     Returns:
         The outcome of the whole predicate, with the outcomes of its conditions in `parts`. The
-        outcome is True exactly if the predicate matches the event.
+        outcome is True if and only if the predicate matches the event.
 
     Raises:
         PredicateError: the predicate is wrong.
         SchemaError: a value does not fit the type of its column, the value of a derived attribute
             is missing, or a key looks like a misspelt column.
 
-    Cost: some milliseconds, because every condition is parsed and evaluated separately. The
-    function is meant for people; use an index to match batches.
+    Cost: some milliseconds, because every condition is parsed and evaluated separately. To match
+    batches, use an index instead.
 
     >>> space = Space.from_types({"price": pa.float64(), "city": pa.string()})
     >>> print(explain(space, "price > 100 AND city = 'Rome'", {"price": 120.5, "city": None}))
@@ -122,7 +124,10 @@ class _Explainer:
         self.space, self.expressions, self.event = space, expressions, event
 
     def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
-        """Return the explanation of a condition, shown as `text`, by default its canonical text."""
+        """Return the explanation of a condition.
+
+        The condition is shown as `text`; by default, this is its canonical text.
+        """
         node = unwrap_parentheses(node)
         text = text or strip_parentheses(canonical_text(self.expressions.names, node))
         holds, note = self._evaluate_text(text)
@@ -136,10 +141,10 @@ class _Explainer:
         return Explanation(text, holds, self._read_values(node), parts, note)
 
     def _evaluate_text(self, text: str) -> tuple[bool | None, str]:
-        """Return the outcome of a condition on the event, and the note of the explanation.
+        """Return the outcome of a condition on the event, and the note of its explanation.
 
-        The outcome is True if the condition matches, False if its negation matches, and otherwise
-        None.
+        The outcome is True if the condition matches the event, False if the negation of the
+        condition matches it, and otherwise None.
         """
         parser = Parser(self.space)
         predicates = parser.parse([text, f"NOT ({text})"])
@@ -174,7 +179,7 @@ class _Explainer:
 def _build_event_batch(event: Mapping[str, object], space: Space) -> Events:
     """Return the event as a batch of one row.
 
-    Columns that the event lacks are null; derived attributes that it lacks are left out.
+    A column that the event lacks is null. A derived attribute that the event lacks is left out.
     """
     columns = {}
     for attribute in space:
@@ -204,7 +209,8 @@ def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
     if not is_exact or (is_naive and attribute.type == TIMESTAMP):
         hint = ": give the value a time zone" if is_naive else ""
         raise SchemaError(
-            f"{attribute.name} is {attribute.type}, which cannot hold {value!r}{hint}"
+            f"{attribute.name} is {attribute.type}, and the value {value!r} of the event does not "
+            f"fit this type{hint}"
         )
     return column
 
@@ -221,8 +227,8 @@ def _check_event_keys(event: Mapping[str, object], space: Space) -> None:
         if similar and not any(n in event for n in names if n.lower() == similar[0]):
             column_name = next(n for n in names if n.lower() == similar[0])
             raise SchemaError(
-                f"the event has {key!r}, but the column of the space is {column_name!r}: "
-                "use the name of the space"
+                f"the event has the key {key!r}, but the column of the space is {column_name!r}: "
+                "use the name of the column"
             )
 
 

@@ -1,8 +1,8 @@
-"""Digests of predicates by meaning: predicates with the same regions have the same digest.
+"""Digests of predicates: predicates with the same regions have the same digest.
 
-Equal constraints are written as equal texts, and a region that another region of the same predicate
-contains is left out. Predicates that are equal only as a union get different digests, for example
-`x < 5 OR x >= 5` and `x IS NOT NULL`.
+Equal constraints are written as equal texts, and a region is left out if another region of the same
+predicate covers it. Predicates that match the same events with different regions, for example
+`x < 5 OR x >= 5` and `x IS NOT NULL`, have different digests.
 
 Cost: some microseconds per constraint.
 """
@@ -27,7 +27,7 @@ Rows = NDArray[np.int64]
 
 
 def fingerprint_predicates(predicates: Predicates) -> list[bytes | None]:
-    """Return a digest of 16 bytes for each text, None for a text that has no region.
+    """Return for each predicate a digest of 16 bytes, or None if the predicate has no region.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -63,7 +63,7 @@ def _canonical_constraints(regions: Regions) -> list[list[str]]:
 
 
 def _canonical_texts(batch: ConstraintBatch) -> Iterable[str]:
-    """Return each constraint of a batch as a text."""
+    """Return each constraint of a batch as a text; equal constraints have equal texts."""
     if isinstance(batch, Scalars):
         return _canonical_scalar_texts(batch)
     if isinstance(batch, Balls):
@@ -94,9 +94,9 @@ def _canonical_scalar_texts(batch: Scalars) -> Iterator[str]:
 
 
 def _mask_maximal_regions(predicates: Predicates) -> NDArray[np.bool_]:
-    """Return the mask of regions that no other region of their predicate contains.
+    """Return for each region whether no other region of its predicate covers it.
 
-    Of equal regions of a predicate only the first is in the mask.
+    Of several equal regions of a predicate, this is true only for the first.
     """
     is_maximal = np.ones(len(predicates.regions), np.bool_)
     inner, outer = _pair_siblings(predicates.predicate_rows)
@@ -108,9 +108,9 @@ def _mask_maximal_regions(predicates: Predicates) -> NDArray[np.bool_]:
 
 
 def _pair_siblings(predicate_rows: Rows) -> tuple[Rows, Rows]:
-    """Return all ordered pairs of different regions of one predicate, as two arrays of rows.
+    """Return all ordered pairs of different regions of the same predicate, as two arrays of rows.
 
-    `predicate_rows`, the predicate of each region, must ascend.
+    `predicate_rows` contains the row of the predicate of each region, in ascending order.
     """
     starts = np.flatnonzero(np.r_[True, np.diff(predicate_rows) != 0])[: len(predicate_rows)]
     counts = np.diff(np.r_[starts, len(predicate_rows)])

@@ -2,8 +2,8 @@
 
 Each text is divided into a template and literals. A template that is a chain of ANDs is divided
 into its conjuncts. A conjunct is parsed once per batch, and its literals are filled in for all
-texts that have it: usually a million texts have few different conjuncts, although these may be
-combined in many ways. A single text is a batch of one.
+texts that contain it: even a million texts usually have only few different conjuncts, although they
+may combine these in many ways. A single text is a batch of one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Predicates:
         count: the number of texts.
         regions: the regions of all texts.
         predicate_rows: for each region the row of its text, ascending.
-        unsatisfiable: the rows of texts that no event can match; they have no region.
+        unsatisfiable: the rows of texts that cannot match any event; they have no region.
         rejected: the error of each text that cannot be parsed, by the row of the text.
         missing_types: by the row of each text that cannot be parsed yet, the expressions whose
             types Spark must report first.
@@ -62,10 +62,10 @@ class Predicates:
 
     @check_arguments
     def to_predicate_rows(self, stored_rows: Rows) -> Rows:
-        """Return for each stored region the row of its text.
+        """Return for each given region the row of its text.
 
         Args:
-            stored_rows: row numbers of `regions`, for example the `stored_rows` of `Pairs`.
+            stored_rows: rows of regions in `regions`, for example the `stored_rows` of `Pairs`.
         """
         check_rows("stored_rows", stored_rows, len(self.predicate_rows))
         return self.predicate_rows[stored_rows]
@@ -92,11 +92,11 @@ def parse(
             of columns, literals, operators and some functions are known.
 
     Returns:
-        The regions, and the rows of the texts that have none.
+        The regions of all texts, with the row of the text of each region, and the rows of the texts
+        that have no region.
 
     Raises:
-        PredicateError: a text is wrong; if several texts are wrong, the error of the first of them
-            is raised.
+        PredicateError: a text is wrong. If several texts are wrong, this is the error of the first.
 
     Cost: at most 10 µs per text if many texts share their conjuncts, about 0.3 ms if none do.
 
@@ -126,7 +126,7 @@ class _TextGroup:
     columns: list[list[str]] = field(default_factory=list)
 
     def add(self, rows: list[int], columns: Sequence[list[str]]) -> None:
-        """Append texts with their literals."""
+        """Append texts: their rows, and their literals by slot."""
         if not self.rows:
             self.columns = [[] for _ in columns]
         self.rows += rows
@@ -134,7 +134,7 @@ class _TextGroup:
             column += new_literals
 
     def take(self, chosen: Sequence[int]) -> _TextGroup:
-        """Return a group with the texts at these indices of this group."""
+        """Return a group of the texts at the given indices of `rows`."""
         if len(chosen) == len(self.rows):
             return self
         return _TextGroup(
@@ -150,7 +150,7 @@ class Parser:
     Args:
         space: the attributes of events; the derived attributes that predicates need are added.
         max_regions: the largest number of regions of one predicate.
-        max_templates: the largest number of entries of each cache; a full cache is emptied.
+        max_templates: the largest number of entries of each cache. A full cache is emptied.
         types: the types of expressions as Spark's analyzer reports them. By default only the types
             of columns, literals, operators and some functions are known.
     """
@@ -174,7 +174,7 @@ class Parser:
         self._errors: dict[str, PredicateError] = {}
 
     def parse(self, texts: Sequence[str]) -> Predicates:
-        """Parse texts into regions; errors are collected in `rejected`.
+        """Parse texts into regions, and collect errors in `rejected` of the result.
 
         The derived attributes that the texts need are added to the parser's `space`, which is also
         the space of the result.
@@ -207,7 +207,7 @@ class Parser:
     def _find_failures(
         self, texts: Sequence[str], rows: Sequence[int]
     ) -> dict[int, PredicateError]:
-        """Return, by row, the errors of the texts on which covey fails even if parsed alone.
+        """Return, by row, the errors of texts on which covey fails even if they are parsed alone.
 
         The texts are found by bisection. Cost: n texts are parsed about log2(n) times.
         """
@@ -259,11 +259,12 @@ class Parser:
         unfit_rows: set[int],
         missing_types: dict[int, tuple[str, ...]],
     ) -> None:
-        """Add the constraints of a conjunct to the regions of all texts that have it.
+        """Add the constraints of the conjunct `piece` to the regions of all texts that contain it.
 
-        Texts whose conjunct is wrong, is not a single conjunction, or has an unusable literal are
-        added to `unfit_rows`, and are parsed as a whole later. Expressions whose types Spark must
-        report first are added to `missing_types`, by the rows of their texts.
+        If the conjunct of a text is wrong, is not a single conjunction, or has a literal that
+        cannot be used, the text is added to `unfit_rows`; it is parsed as a whole later.
+        Expressions whose types Spark must report first are added to `missing_types`, by the rows of
+        their texts.
         """
         for compiled, subgroup in self._find_or_compile(piece, group):
             if isinstance(compiled, CompiledTemplate) and compiled.missing_types:
@@ -287,9 +288,9 @@ class Parser:
         builder: RegionBuilder,
         missing_types: dict[int, tuple[str, ...]],
     ) -> dict[int, PredicateError]:
-        """Parse the texts of `unfit_rows` as a whole; return the errors by row.
+        """Parse the texts of `unfit_rows` as a whole, and return their errors by row.
 
-        These texts are wrong, or are not a chain of simple conjuncts.
+        These texts are wrong, or one of their conjuncts is not a single conjunction.
         """
         rejected: dict[int, PredicateError] = {}
         for template, group in templates.items() if unfit_rows else ():
@@ -316,8 +317,13 @@ class Parser:
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
         """Return the compiled templates of a group, each with the texts that share it.
 
-        Texts that cannot be compiled come with an error instead. If `texts` is given, each of them
-        has an error of its own; otherwise all texts of a subgroup share one error.
+        For texts that cannot be compiled, an error is returned instead. If `texts` is given, each
+        of them has an error of its own; otherwise all texts of a subgroup share one error.
+
+        Args:
+            template: a whole template, or one conjunct of templates.
+            group: the texts that have it.
+            texts: all texts of the batch, if `template` is a whole template.
         """
         results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
         for kinds, same_kinds in _group_by_kinds(group):
@@ -335,9 +341,10 @@ class Parser:
     def _compile_group(
         self, template: str, kinds: str, group: _TextGroup, texts: Sequence[str] | None
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
-        """Compile the template of a group for which the cache has none.
+        """Compile the template of a group if it is not in the cache.
 
-        The results are those of `_find_or_compile`.
+        Arguments and results are like those of `_find_or_compile`; `kinds` has the kinds of the
+        literals, which are equal in all texts of the group.
         """
         results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
         for i in range(len(group.rows)):
@@ -361,9 +368,10 @@ class Parser:
         group: _TextGroup,
         texts: Sequence[str] | None,
     ) -> list[tuple[CompiledTemplate | PredicateError, _TextGroup]]:
-        """Return the compiled templates of a group, of which `compiled` is that of the first text.
+        """Return the compiled templates of a group; `compiled` is that of the first text.
 
-        Texts that differ in a cache key are compiled separately.
+        Texts whose literals differ in a cache key are compiled separately. Arguments and results
+        are like those of `_compile_group`.
         """
         self._store_in_cache(self._cache_keys, (template, kinds), compiled.cache_keys)
         results: list[tuple[CompiledTemplate | PredicateError, _TextGroup]] = []
@@ -388,13 +396,16 @@ class Parser:
     def _restore_text(
         self, template: str, group: _TextGroup, i: int, texts: Sequence[str] | None
     ) -> str:
-        """Return text `i` of a group; without `texts`, it is built from the template."""
+        """Return text `i` of a group; if `texts` is None, build it from the template."""
         if texts is not None:
             return texts[group.rows[i]]
         return fill_template(template, [column[i] for column in group.columns])
 
     def _try_compile(self, text: str) -> CompiledTemplate | PredicateError:
-        """Return the compiled template of a text or its error; errors are cached for the batch."""
+        """Return the compiled template of a text, or the error of a text that cannot be compiled.
+
+        Errors are cached until the next batch.
+        """
         if text in self._errors:
             return self._errors[text]
         try:
@@ -415,14 +426,14 @@ class Parser:
         return predicate_error
 
     def _store_in_cache(self, cache: dict, key: object, value: object) -> None:  # type: ignore[type-arg]
-        """Store an entry; a full cache is emptied first."""
+        """Store an entry in a cache; if the cache is full, empty it first."""
         if len(cache) >= self._max_templates:
             cache.clear()
         cache[key] = value
 
 
 def _check_texts(texts: Iterable[str]) -> Sequence[str]:
-    """Return the texts as a sequence; raise InvalidArgumentError unless each is a `str`."""
+    """Return the texts as a sequence; raise InvalidArgumentError if one is not a `str`."""
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise InvalidArgumentError(
             f"predicates must be a list of texts, such as [text], got {format_value(texts)}"
@@ -439,8 +450,8 @@ def _group_by_template(
 ) -> tuple[dict[str, _TextGroup], dict[int, PredicateError]]:
     """Return the texts grouped by template, and the errors of the rejected texts, by row.
 
-    A text is rejected if it is too long. A text with an entry in `known_errors` is not read but
-    rejected with that error.
+    A text is rejected if it is too long or has too many literals. A text with an entry in
+    `known_errors` is not read but rejected with that error.
     """
     # The literals of a template are one flat list: a list per text would slow garbage collection.
     by_template: dict[str, tuple[list[int], list[str]]] = {}
@@ -475,14 +486,17 @@ def _group_by_template(
 
 
 def _split_into_columns(flat: list[str], slots: int) -> list[list[str]]:
-    """Return for each slot the literals of all texts; `flat` has all literals, text by text."""
+    """Return for each slot the literals of all texts.
+
+    `flat` contains the literals of all slots, one text after another.
+    """
     return [flat[slot::slots] for slot in range(slots)]
 
 
 def _group_by_kinds(group: _TextGroup) -> list[tuple[str, _TextGroup]]:
     """Return subgroups of texts whose literals have equal kinds, each with these kinds.
 
-    The kinds are one letter per slot, as `literal_kind` returns it.
+    The kinds are a text with one letter per slot, as `literal_kind` returns it.
     """
     columns = [literals.literal_kinds(column) for column in group.columns]
     if all(column.count(column[0]) == len(column) for column in columns):
@@ -496,9 +510,11 @@ def _group_by_kinds(group: _TextGroup) -> list[tuple[str, _TextGroup]]:
 def _group_by_cache_keys(
     template: str, kinds: str, keys: tuple[tuple[int, CacheKey], ...] | None, group: _TextGroup
 ) -> dict[tuple[object, ...], _TextGroup]:
-    """Return subgroups of texts that share a compiled template, by the template's key in the cache.
+    """Return subgroups of texts that share a compiled template, by the key of the template's cache.
 
-    The key consists of the template, and of the kinds and the cache keys of the literals.
+    This key consists of the template, and of the kinds and the cache keys of the literals. `keys`
+    contains slots with the functions that return the cache keys of their literals; None or empty if
+    there are no cache keys.
     """
     if not keys:
         return {(template, kinds): group}

@@ -1,7 +1,8 @@
 """Renderer of regions as predicates.
 
-Parsing the rendered predicate gives regions that contain the same events. A constraint that comes
-from no predicate, such as a constraint of a hull, may need a derived attribute.
+If the rendered predicate is parsed, its regions contain the same events. To express a constraint
+that does not come from a predicate, such as a constraint of a hull, the rendered predicate may need
+a derived attribute.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def render(regions: Regions, row: int) -> str:
     Raises:
         InvalidArgumentError: the batch has no such row.
 
-    Cost: microseconds. The function is meant for people and for tests.
+    Cost: microseconds.
 
     >>> import pyarrow as pa
     >>> from covey import Space, parse
@@ -88,7 +89,7 @@ def _render_scalar(name: str, type_: Type, batch: Scalars, i: int) -> list[str]:
 
 
 def _render_key_list(name: str, type_: Type, keys: list[Any], inside: bool) -> str:
-    """Return the condition that the value is one of the keys, or none of them if not `inside`."""
+    """Return the condition that the value is one of the keys; if not `inside`, none of them."""
     literals = [key_literal(key, type_) for key in keys]
     if type_.is_fractional and any(literal[0] == "'" for literal in literals):
         # 'NaN' or 'Infinity' in an IN list may make Spark compare the whole list as texts.
@@ -124,8 +125,9 @@ def _render_interval(name: str, type_: Type, lower: Any, upper: Any) -> list[str
 def _find_shorter_bound(key: int, beyond: int, type_: Type) -> str | None:
     """Return the literal of the key `beyond` if it is shorter than the literal of `key`, or None.
 
-    `beyond` is the key next to `key`, outside of the interval. With its literal, `price < 5` is
-    rendered as `price < 5.0D` and not as `price <= 4.999999999999999D`; the events are the same.
+    `beyond` is the key next to `key`, outside of the interval. For example, the region of
+    `price < 5` is rendered as `price < 5.0D` and not as `price <= 4.999999999999999D`, which
+    matches the same events.
     """
     domain = key_domain(type_)
     if not domain.low < beyond < domain.high:

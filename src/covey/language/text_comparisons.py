@@ -14,7 +14,7 @@ __all__ = ["TextComparison", "find_text_comparisons"]
 
 
 class TextComparison(NamedTuple):
-    """A column, the text with which it is compared, and the position of the condition."""
+    """A column, the text with which it is compared, and where the condition starts (from 0)."""
 
     column: str
     value: str
@@ -24,7 +24,8 @@ class TextComparison(NamedTuple):
 def find_text_comparisons(text: str, limits: PredicateLimits) -> list[TextComparison]:
     """Return the comparisons of plain columns with texts, in the order of the predicate.
 
-    These are all conditions with =, <=> and IN, including those under a NOT or an OR.
+    All conditions with =, <=> and IN are searched, including those under a NOT or an OR. There is
+    one result for each text of an IN list.
 
     Raises:
         PredicateError: the predicate cannot be read.
@@ -43,14 +44,14 @@ def find_text_comparisons(text: str, limits: PredicateLimits) -> list[TextCompar
 
 
 def _find_column(node: exp.Expr) -> str | None:
-    """Return the name of the plain column that is compared, or None if there is none."""
+    """Return the name of the plain column of a comparison, or None if there is not exactly one."""
     sides = [node.this] if isinstance(node, exp.In) else [node.this, node.expression]
     names = [side.name for side in sides if isinstance(side, exp.Column) and not side.table]
     return str(names[0]) if len(names) == 1 else None
 
 
 def _list_texts(tree: PredicateTree, node: exp.Expr) -> list[str]:
-    """Return the text literals that a column is compared with."""
+    """Return the text literals of a comparison, decoded."""
     sides = node.expressions if isinstance(node, exp.In) else [node.this, node.expression]
     raws = [tree.raws[tree.slot_of(side)] for side in sides if isinstance(side, exp.Literal)]
     parts = [part for raw in raws for part in (split_list(raw) if raw[0] == "(" else (raw,))]

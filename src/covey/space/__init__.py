@@ -1,16 +1,16 @@
 """Attributes, types and ordered keys: the columns of events, and the encoding of their values.
 
-A space consists of the columns of an event, the derived attributes that Spark computes from them,
-and the session settings on which the meaning of predicates depends. Values of scalar attributes
-become integer keys (or texts) that have exactly Spark's order, so that all further work compares
-keys. This package knows neither predicates nor regions.
+A space consists of the columns of events, the derived attributes that Spark computes from them,
+the session settings on which the meaning of predicates depends, and the limits of predicates.
+Values of scalar attributes are converted to keys: integers, or the texts themselves, in exactly
+Spark's order. All later steps compare keys. This package uses neither predicates nor regions.
 
 Modules in the order in which data passes through them:
 
 - `types`: `Type`, named as in Spark, with conversion from and to Arrow types.
-- `limits`: `PredicateLimits`, the size of predicates and the work that they may cause in Spark.
-- `guard`: SQL that makes a derived attribute null where computing it would raise.
-- `time_zones`: `TimeZones` and `Clock`: zones of Java, or of Python where both agree.
+- `limits`: `PredicateLimits`: how large predicates may be, and how much work they may cause.
+- `guard`: SQL that makes a derived attribute null for events on which computing it would raise.
+- `time_zones`: `TimeZones` and `Clock`: time zones of Java, or of Python if both agree.
 - `space`: `Space`, `Attribute` and `SessionSettings`.
 - `text_bounds`: ends of intervals of text, and texts that are not valid UTF-8.
 - `keys`: conversion of values to ordered keys and back, and the key domain of each type.

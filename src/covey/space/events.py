@@ -22,11 +22,11 @@ __all__ = ["DictionaryTexts", "Events", "ScalarColumn", "TagColumn", "ValueState
 
 
 class ValueState(IntFlag):
-    """State of one attribute in one event; a union of states says what a constraint admits."""
+    """State of one attribute in one event. A constraint has a union of states: those it admits."""
 
     NULL = 1
     VALUE = 2
-    MALFORMED = 4  # a vector of the wrong length, on which Spark raises an error
+    MALFORMED = 4  # a vector with a wrong number of elements, for which Spark raises an error
     NULL_ELEMENTS = 8  # a vector with null elements: its distance to anything is null
 
 
@@ -66,9 +66,9 @@ class ScalarColumn:
     """Keys of one scalar attribute, one for each event.
 
     Args:
-        keys: keys of the values; the key of a null has no meaning.
-        valid: which rows are not null.
-        texts: the dictionary-encoded texts, if the attribute is a text.
+        keys: for each event the key of its value; for a null, the key has no meaning.
+        valid: for each event, whether its value is not null.
+        texts: the values, dictionary-encoded, if the attribute is a text; otherwise None.
     """
 
     keys: keys.Keys
@@ -84,7 +84,8 @@ class ScalarColumn:
 class TagColumn:
     """Tokens of one tags attribute, a list for each event; a null token is `None`.
 
-    `valid` says which lists are not null. `texts` has all tokens, list by list, dictionary-encoded.
+    `valid` says for each event whether its list is not null. `texts` contains the tokens of all
+    lists, one list after another, dictionary-encoded.
     """
 
     tokens: RaggedArray
@@ -98,9 +99,9 @@ class TagColumn:
 
 @dataclass(frozen=True, slots=True)
 class VectorColumn:
-    """Vectors of one attribute: a matrix with a row for each event, and its `ValueState`s.
+    """Vectors of one attribute: for each event, a row of `matrix` and its `ValueState`.
 
-    If the state of an event is not `VALUE`, its row is all zeros.
+    If the state of an event is not `VALUE`, its row contains only zeros.
     """
 
     matrix: NDArray[np.float32]
@@ -115,7 +116,7 @@ Column = ScalarColumn | TagColumn | VectorColumn
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Batch of n events: the space, and a column for each attribute that the batch has.
+    """Batch of `count` events: their space, and by name the columns of the attributes they have.
 
     >>> space = Space.from_types({"price": pa.float64()})
     >>> len(Events.from_arrow(pa.table({"price": [1.5, None]}), space))
@@ -132,12 +133,13 @@ class Events:
         """Return the events of an Arrow batch, with the columns that are attributes of the space.
 
         Args:
-            batch: events as rows. A derived attribute is a column named by its SQL text. A column
-                may be missing until a region constrains it.
+            batch: events as rows. A derived attribute is a column whose name is its SQL text. A
+                column may be missing as long as no region constrains it.
             space: the space of the events.
 
         Raises:
-            SchemaError: a column occurs twice, or does not fit the type of its attribute.
+            SchemaError: `batch` is not an Arrow batch or table, a column occurs twice, or a column
+                does not fit the type of its attribute.
         """
         if not isinstance(batch, pa.RecordBatch | pa.Table):
             raise SchemaError(
@@ -161,14 +163,14 @@ class Events:
 
     @check_arguments
     def take(self, rows: NDArray[np.int64]) -> Events:
-        """Return the events with these row numbers, in this order."""
+        """Return the events with the given row numbers, in the order of `rows`."""
         check_rows("rows", rows, self.count)
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return Events(self.space, len(rows), columns)
 
     @property
     def is_malformed(self) -> NDArray[np.bool_]:
-        """For each event, whether it has a vector of a wrong length, on which Spark would raise."""
+        """For each event, whether it has a vector of a wrong length, so that Spark would raise."""
         malformed = np.zeros(self.count, np.bool_)
         for column in self.columns.values():
             if isinstance(column, VectorColumn):
@@ -180,7 +182,7 @@ class Events:
             return self.columns[name]
         problem = f"the events have no column {name!r}, which a subscription constrains"
         if name in self.space and self.space[name].is_derived:
-            problem += ": let Spark compute this expression as a column named by its text"
+            problem += ": let Spark compute it as a column whose name is the text of the expression"
         raise SchemaError(problem)
 
 
@@ -197,8 +199,8 @@ def _read_column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Co
     actual, expected = type_from_arrow(column.type), attribute.type
     if not _is_compatible(actual, expected):
         raise SchemaError(
-            f"column {attribute.name!r} is {actual}, but {expected} in the space: "
-            f"cast it to {type_to_arrow(expected)}"
+            f"column {attribute.name!r} is {actual}, but the attribute of this name in the space "
+            f"is {expected}: cast the column to {type_to_arrow(expected)}"
         )
     try:
         if expected.is_vector:
@@ -214,9 +216,9 @@ def _read_column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Co
 
 
 def _is_compatible(actual: Type, expected: Type) -> bool:
-    """Return whether a column of one type can be read as another.
+    """Return whether a column of type `actual` can be read as one of type `expected`.
 
-    Single values may still not fit; then the later cast of the column fails.
+    True does not say that each value fits; if one does not, casting the column fails later.
     """
     if actual in (expected, VOID):
         return True

@@ -1,13 +1,13 @@
 """Guarded SQL expressions: null on events for which the expression would raise an exception.
 
-Spark computes the expressions of all subscriptions in one projection, where a division by zero ends
-the job. A guarded expression is null on such an event and does not affect other expressions. If
-needed, a flag is computed in addition, which distinguishes such a null from a real null.
+Spark computes the expressions of all subscriptions in one projection, where for example a division
+by zero ends the job. A guarded expression is null on such an event, and other expressions are not
+affected. If needed, Spark also computes a flag, which distinguishes such a null from a real null.
 
-Spark has no function for catching all exceptions of an expression, but `try_to_binary` catches the
-exceptions of its argument. The argument is put into a branch whose condition Spark cannot decide
-before execution. Without the branch, Spark would compute a subexpression of two guarded expressions
-once for both, outside of their guards.
+Spark has no function that catches all exceptions of an expression, but `try_to_binary` catches the
+exceptions of its argument. The argument contains the expression in a CASE whose condition Spark
+cannot decide before execution. Without the CASE, Spark would compute a subexpression that two
+guarded expressions have in common only once, outside of both guards.
 """
 
 from __future__ import annotations

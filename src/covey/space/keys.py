@@ -1,13 +1,14 @@
 """Ordered keys of scalar values: key(a) < key(b) if and only if Spark sorts a before b.
 
-Except for texts, keys are integers without gaps: `> 5` means `≥ 6` on integers, and at least the
-next float on floats. The key of an integer is the integer itself. The key of a date is its number
-of days since 1970-01-01, the key of a timestamp its number of microseconds, and the key of a
-decimal its unscaled integer. The key of a float follows from its bits: -0.0 has the key of 0.0, and
-all NaN have one key after infinity, as Spark orders them. Keys fit in int64, except the keys of
-decimals with more than 18 digits, which are Python integers. The key of a text is the text itself.
+Except for texts, keys are integers without gaps: a number above 5 has at least the key after that
+of 5, which is 6 for an integer, and the key of the next larger float for a float. The key of an
+integer is the integer itself. The key of a date is its number of days since 1970-01-01, the key of
+a timestamp its number of microseconds, and the key of a decimal its unscaled integer. The key of a
+float follows from its bits: -0.0 has the key of 0.0, and all NaN have one key, which comes after
+that of infinity, as Spark orders them. Keys fit in int64, except the keys of decimals with more
+than 18 digits, which are Python integers. The key of a text is the text itself.
 
-Cost: 8 bytes per value; a few nanoseconds per value of a column, more for text and long decimals.
+Cost: 8 bytes and a few nanoseconds per value of a column, more for texts and long decimals.
 """
 
 from __future__ import annotations
@@ -71,7 +72,10 @@ class Domain:
         return len(upper) - len(lower) + 1
 
     def list_keys(self, lower: Any, upper: Any) -> list[Any]:
-        """Return all keys from `lower` to `upper`; `count_keys` must be finite and small."""
+        """Return all keys from `lower` to `upper`, of which there must be only few.
+
+        For texts, their number (see `count_keys`) must be finite.
+        """
         if isinstance(lower, str):
             return [lower + "\0" * i for i in range(len(upper) - len(lower) + 1)]
         return list(range(int(lower), int(upper) + 1))
@@ -130,7 +134,7 @@ def encode_floats(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
 
 
 def encode_double(number: float) -> int:
-    """Return the key of one double, much faster than `encode_floats` does for a single value.
+    """Return the key of one double. For one value, this is much faster than `encode_floats`.
 
     >>> encode_double(-0.0), encode_double(5e-324)
     (0, 1)
@@ -155,7 +159,7 @@ def decode_float(key: int, type_: Type) -> float:
 
 
 def decode_floats(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[Any]]:
-    """Return the floats or doubles of these keys: the inverse of `encode_floats`."""
+    """Return the floats or doubles that have the given keys: the inverse of `encode_floats`."""
     wide = type_.name == "double"
     infinity = _INFINITY64 if wide else _INFINITY32
     size = np.abs(keys)
@@ -167,9 +171,9 @@ def decode_floats(keys: NDArray[np.int64], type_: Type) -> NDArray[np.floating[A
 
 
 def encode_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_]]:
-    """Return the keys of an Arrow column, and which rows are not null.
+    """Return for each row of an Arrow column its key, and whether the row is not null.
 
-    The key of a null has no meaning.
+    The key of a null has no meaning. The column is cast to `type_`.
 
     Raises:
         SchemaError: a value does not fit the type.
@@ -182,7 +186,7 @@ def encode_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_
     try:
         column = column.cast(type_to_arrow(type_))
     except pa.ArrowInvalid as error:
-        raise SchemaError(f"the column does not fit type {type_}: {error}") from None
+        raise SchemaError(f"a value does not fit type {type_}: {error}") from None
     if type_.is_decimal:
         return _unscaled_integers(column, type_.precision > 18), valid
     if type_.name == "boolean":
@@ -194,7 +198,7 @@ def encode_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_
 
 
 def decode_key(key: Any, type_: Type) -> Any:
-    """Return the value of a key as a Python object, for display.
+    """Return the value that has the given key, as a Python object for display.
 
     A date or time that Python cannot represent is a text such as `9999999 days from 1970-01-01`.
 
@@ -225,7 +229,8 @@ def decode_key(key: Any, type_: Type) -> Any:
 def _unscaled_integers(column: pa.Array, wide: bool) -> Keys:
     """Return the unscaled integers of a decimal128 column; those of nulls are 0.
 
-    With `wide` they are Python integers, which can have more than 18 digits, otherwise int64.
+    If `wide` is true, they are Python integers, which may have more than 18 digits; otherwise they
+    are int64.
     """
     words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
     words = words[column.offset : column.offset + len(column)]

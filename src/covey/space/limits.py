@@ -1,4 +1,4 @@
-"""Limits of predicates: the size of a text, and the work that it may cause in Spark.
+"""Limits of predicates: the size of a predicate's text, and the work that it may cause in Spark.
 
 Spark cannot interrupt the evaluation of an expression, and it computes the expressions in
 predicates for every event. A predicate that could use up the memory or the time of a worker is
@@ -20,21 +20,22 @@ __all__ = ["PredicateLimits"]
 
 @dataclass(frozen=True, slots=True)
 class PredicateLimits:
-    """Limits that every predicate must respect, for all users.
+    """Limits that apply to every predicate.
 
     Args:
-        max_characters: largest number of characters of a text, literals included.
-        max_template: largest number of characters of a text without its literals.
+        max_characters: largest number of characters of a predicate, literals included.
+        max_template: largest number of characters of a predicate without its literals.
         max_depth: largest nesting of parentheses and brackets, and of operators in an operand of
             a comparison: `a + b + c > 0` has two nested operators.
-        max_growth: largest ratio of the length of an expression's result to the length of its
+        max_growth: largest factor by which the result of an expression may be longer than its
             arguments. Also the largest number that may set the length of a text or an array, such
             as the 100 in `repeat(x, 100)`.
-        any_regex: admit all patterns without a check. Then patterns are admitted that can take very
-            long or need a stack of any depth: nested or consecutive repetitions that can match the
-            same text, groups repeated without a limit, too many alternatives or elements,
-            references to groups, and patterns that are not literals. Such a pattern may crash
-            Spark, because the depth of its stack grows with the length of the text.
+        any_regex: whether all regular expressions are admitted without a check. The check refuses
+            patterns that can take very long or need an unlimited stack: nested or consecutive
+            repetitions that can match the same text, groups that are repeated without a limit, too
+            many alternatives or elements, references to groups, and patterns that are not
+            literals. Such a pattern may crash Spark, because the depth of its stack grows with the
+            length of the text.
         functions: user-defined functions that predicates may call, in lower case. They must be
             deterministic.
 
@@ -53,7 +54,7 @@ class PredicateLimits:
     @classmethod
     @check_arguments(raises=SchemaError)
     def from_dict(cls, fields: Mapping[str, object]) -> PredicateLimits:
-        """Return the limits in a dictionary by field name, as read from JSON.
+        """Return the limits whose values a dictionary contains by field name, as read from JSON.
 
         Raises:
             SchemaError: a name is unknown, or a value has the wrong type or range.

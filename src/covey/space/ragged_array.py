@@ -34,7 +34,10 @@ class RaggedArray:
 
     @classmethod
     def from_lengths(cls, lengths: NDArray[np.int64], values: NDArray[Any]) -> RaggedArray:
-        """Return the ragged array of rows with these lengths; `values` holds all rows in order."""
+        """Return the ragged array of rows with these lengths.
+
+        `values` contains the values of all rows, one row after another.
+        """
         offsets = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(offsets, values)
@@ -55,14 +58,16 @@ class RaggedArray:
         return self.values[self.offsets[i] : self.offsets[i + 1]]
 
     def take(self, rows: NDArray[np.int64]) -> RaggedArray:
-        """Return the given rows in the given order."""
+        """Return the given rows in the given order; a row may occur several times."""
         value_indices, _ = self.flat_indices(rows)
         return RaggedArray.from_lengths(self.lengths[rows], self.values[value_indices])
 
     def flat_indices(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the indices in `values` of all values of some rows, and the row of each value.
+        """Return where the values of the given rows are.
 
-        A row is returned as its position in `rows`. The values are in order, row by row.
+        Returns:
+            For each value of the given rows, one row after another, its index in `values`, and the
+            position of its row in `rows`.
         """
         lengths = self.lengths[rows]
         positions = np.repeat(np.arange(len(rows)), lengths)
@@ -71,7 +76,7 @@ class RaggedArray:
         return value_indices + self.offsets[rows][positions], positions
 
     def hstack(self, other: RaggedArray) -> RaggedArray:
-        """Return an array whose row i is row i of this array followed by row i of the other."""
+        """Return an array whose row i is row i of this array, followed by row i of `other`."""
         stacked = RaggedArray.concat([self, other])
         rows = np.arange(len(self))
         return RaggedArray.from_lengths(

@@ -1,8 +1,8 @@
-"""Spaces: the attributes that events have and subscriptions constrain.
+"""Spaces: the attributes that events have and that subscriptions constrain.
 
-A space is read from an Arrow schema (Spark's `df.schema` is converted to Arrow first). It includes
-the session settings on which the meaning of predicates depends. For example, `at > '2024-05-01'`
-depends on the session's time zone if `at` is a timestamp.
+A space is built from an Arrow schema (Spark's `df.schema` is converted to Arrow first). It includes
+the session settings on which the meaning of predicates depends. For example, if `at` is a
+timestamp, the meaning of `at > '2024-05-01'` depends on the session's time zone.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class SessionSettings:
         check_fields(self, raises=SchemaError)
         if self.zone_rules is None and not is_system_zone(self.time_zone):
             raise SchemaError(
-                f"no time zone is called {format_value(self.time_zone)}; write a region such as "
-                "'Europe/Berlin' or 'UTC' "
-                "(offsets such as '+02:00' are not supported: write 'Etc/GMT-2')"
+                f"the session's time zone {format_value(self.time_zone)} is unknown: use a region "
+                "such as 'Europe/Berlin', or 'UTC'; instead of an offset such as '+02:00', use "
+                "'Etc/GMT-2'"
             )
 
     @property
@@ -59,15 +59,15 @@ class SessionSettings:
         """Clock of the session's time zone.
 
         Raises:
-            UncertainTimeError: the zone cannot be read without Spark.
+            UncertainTimeError: `zone_rules` is None, and Java may not know the zone.
         """
         return find_clock(self.time_zone, self.zone_rules)
 
     def find_named_clock(self, zone: str) -> Clock | None:
-        """Return the clock of a zone that a text names, or None if there is no such zone.
+        """Return the clock of a zone that a text names, or None if Java has no such zone.
 
         Raises:
-            UncertainTimeError: the zone cannot be read without Spark.
+            UncertainTimeError: `named_zones` is None, and Java or Python may not know the zone.
         """
         if self.named_zones is None:
             return find_clock(zone, None)
@@ -75,7 +75,10 @@ class SessionSettings:
         return None if rules is None else find_clock(zone, rules)
 
     def with_time_zones(self, zones: TimeZones | None) -> SessionSettings:
-        """Return these settings with Java's time zones; existing `zone_rules` are kept."""
+        """Return these settings with Java's time zones; existing `zone_rules` are kept.
+
+        If `zones` is None, return these settings unchanged.
+        """
         if zones is None:
             return self
         rules = self.zone_rules or zones.find_session_rules(self.time_zone)
@@ -102,9 +105,10 @@ class Attribute:
         name: name of the column, or the Spark SQL text that computes a derived attribute.
         type: type of the values.
         is_derived: whether Spark computes the values.
-        can_raise: whether Spark may raise an exception when it computes a value. The attribute
-            is null for such an event, and `flag` distinguishes this null from a real one.
-        is_flag: whether the attribute is the `flag` of another one.
+        can_raise: whether Spark may raise an exception when it computes a value. For an event on
+            which it would raise, the attribute is null, and `flag` distinguishes this null from a
+            real null.
+        is_flag: whether the attribute is the `flag` of another attribute.
     """
 
     name: str
@@ -118,7 +122,7 @@ class Attribute:
 
     @property
     def sql(self) -> str:
-        """Expression that Spark computes for a derived attribute."""
+        """Expression that Spark computes for a derived attribute; guarded if it can raise."""
         return guard_expression(self.name) if self.can_raise else self.name
 
     @property
@@ -133,7 +137,7 @@ _DEFAULT_LIMITS = PredicateLimits()
 
 
 class _SpaceMeta(type):
-    """Metaclass of `Space`: the error of an unknown attribute names the constructors."""
+    """Metaclass of `Space`: an error for an unknown class attribute names the constructors."""
 
     def __getattr__(cls, name: str) -> NoReturn:
         raise AttributeError(
@@ -148,9 +152,9 @@ class _SpaceMeta(type):
 class Space(metaclass=_SpaceMeta):
     """All attributes of events, with the session settings and the limits of predicates.
 
-    Iteration yields the attributes that subscriptions can constrain, columns first.
-    A space is immutable: `with_derived` returns a new one. Two spaces over one schema differ only
-    in their derived attributes, and their regions can be compared.
+    Iteration yields the attributes that subscriptions can constrain, columns first. A space is
+    immutable: `with_derived` returns a new one. If two spaces differ only in their derived
+    attributes, regions of one can be compared with regions of the other.
 
     Args:
         columns: the columns of events, including columns that cannot be attributes.
@@ -183,9 +187,9 @@ class Space(metaclass=_SpaceMeta):
         count = sum(not attribute.is_flag for attribute in self.derived)
         if count > self.max_derived:
             raise SchemaError(
-                f"a space may have at most {self.max_derived} derived attributes, got {count}, and "
-                "Spark computes each of them for every event: reuse expressions, or raise "
-                "max_derived (maxDerived of a Matcher)"
+                f"a space may have at most {self.max_derived} derived attributes, got {count}: "
+                "Spark computes each of them for every event, so use fewer different expressions "
+                "in predicates, or raise max_derived (maxDerived of a Matcher)"
             )
         object.__setattr__(self, "_by_name", by_name)
 
@@ -211,7 +215,8 @@ class Space(metaclass=_SpaceMeta):
             limits: limits of predicates; default: `PredicateLimits()`.
 
         Raises:
-            SchemaError: `vectors` names a column that is missing or not a vector of that length.
+            SchemaError: two columns have the same name, or a column in `vectors` is missing or is
+                not a vector of the given length.
         """
         if not isinstance(schema, pa.Schema):
             raise SchemaError(f"schema must be an Arrow schema, got {type(schema).__name__}")
@@ -229,7 +234,7 @@ class Space(metaclass=_SpaceMeta):
             columns.append(Attribute(arrow_field.name, type_))
         if lengths:
             raise SchemaError(
-                f"vectors names {', '.join(map(repr, lengths))}, but the schema has no such column"
+                f"the schema has no column {', '.join(map(repr, lengths))}, which vectors lists"
             )
         return cls(
             tuple(columns), settings=settings or SessionSettings(), max_derived=max_derived,
@@ -257,7 +262,8 @@ class Space(metaclass=_SpaceMeta):
             limits: limits of predicates; default: `PredicateLimits()`.
 
         Raises:
-            SchemaError: a value is not an Arrow type, or `vectors` does not fit the columns.
+            SchemaError: a value in `types` is not an Arrow type, or a column in `vectors` is
+                missing or is not a vector of the given length.
         """
         try:
             schema = pa.schema(list(types.items()))
@@ -283,11 +289,11 @@ class Space(metaclass=_SpaceMeta):
 
     @property
     def without_derived(self) -> Space:
-        """The same space without derived attributes, in which predicates are parsed."""
+        """This space without its derived attributes; predicates are parsed in such a space."""
         return replace(self, derived=()) if self.derived else self
 
     def with_derived(self, *attributes: Attribute) -> Space:
-        """Return this space with more derived attributes; attributes that it has are ignored.
+        """Return this space with further derived attributes; those that it already has are ignored.
 
         Raises:
             SchemaError: a column has the name of a derived attribute, or there are more than

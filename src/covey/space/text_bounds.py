@@ -1,10 +1,10 @@
-"""Ends of text intervals and texts that are not valid UTF-8, neither of which `str` can represent.
+"""Ends of intervals of texts, and texts that are not valid UTF-8: what `str` cannot represent.
 
-All intervals are closed, so open ends need no form of their own. The interval of `x > 'b'` starts
-at `'b\\0'`, the next text after `'b'`. No text is the last one before `'b'`, so the interval of
-`x < 'b'` ends at `Below('b')`. An interval without an upper end ends at `TOP`. `Below` and `TOP`
-compare with `str` in Spark's order (of UTF-8 bytes, which is the order of code points), so that
-NumPy's comparisons work on arrays of both.
+All intervals of keys are closed. The interval of `x > 'b'` starts at `'b\\0'`, the next text after
+`'b'`. But no text is the last one before `'b'`, so the interval of `x < 'b'` ends at `Below('b')`,
+which is not a text. An interval without an upper bound ends at `TOP`. `Below` and `TOP` can be
+compared with `str`, in Spark's order (of UTF-8 bytes, which is the order of code points), so NumPy
+can compare arrays that contain both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ __all__ = ["TOP", "Below", "InvalidUtf8Text", "TextBound", "next_text", "upper_b
 
 @total_ordering
 class Below:
-    """Upper end just before a text, after all texts that sort before it; `TOP` is after all texts.
+    """Upper end of an interval, which sorts before a text and after all texts before that text.
+
+    `TOP` sorts after all texts.
 
     >>> "a" < "azzz" < Below("b") < "b", Below("b") < TOP
     (True, True)
@@ -62,7 +64,7 @@ class InvalidUtf8Text(str):
 
     @classmethod
     def from_bytes(cls, content: bytes) -> str:
-        """Return the text of these bytes: a plain `str` if they are valid UTF-8."""
+        """Return the text of the given bytes: a plain `str` if they are valid UTF-8."""
         try:
             return content.decode()
         except UnicodeDecodeError:
@@ -99,7 +101,8 @@ TextBound = str | Below
 def upper_bound_before(text: str) -> TextBound:
     """Return the upper end of the interval of all texts that sort before a text.
 
-    A bound has one representation: before a text that ends with NUL it is a text, not `Below`.
+    Each bound has only one representation: if `text` ends with NUL, the bound is the text without
+    this NUL; otherwise it is a `Below`.
 
     >>> upper_bound_before("b"), upper_bound_before("b\\0")
     (Below('b'), 'b')

@@ -1,11 +1,12 @@
 """Time zones: conversion between UTC and local time with the rules that Spark uses.
 
-Spark uses the time zone database of Java, which differs from Python's: mostly before 1970, but also
-between releases, and in the names of zones. The space of a Spark session therefore has Java's rules
-(`TimeZones`). A space made without Spark uses Python's database, but only for zones and times on
-which both databases agree; for other zones and times an error is raised.
+Spark uses the time zone database of Java, which differs from Python's: mostly for times before
+1970, but also between releases, and in the names of zones. The space of a Spark session therefore
+contains Java's rules (`TimeZones`). A space that was built without Spark uses Python's database,
+but only for zones and times on which both databases agree; for other zones and times, an error is
+raised.
 
-Cost: a microsecond for a conversion, and a millisecond for the first one in a zone.
+Cost: a microsecond for a conversion, and a millisecond for the first conversion in a zone.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 
 
 class UncertainTimeError(ValueError):
-    """Raised for a time or zone for which Spark's conversion is not known without Spark."""
+    """Raised without Spark, for a time or zone for which Python's rules may differ from Spark's."""
 
 
 class Clock(Protocol):
-    """Clock of a time zone. Its offset is the number of seconds by which it is ahead of UTC."""
+    """Clock of a time zone. Its offset is the number of seconds that it is ahead of UTC."""
 
     def offset_at(self, moment_s: int) -> int:
         """Return the offset at a moment, given in seconds since 1970 in UTC."""
@@ -52,8 +53,8 @@ class Clock(Protocol):
     def offset_of_local(self, local_s: int) -> int:
         """Return the offset at a local time, given in seconds since 1970 on the zone's clock.
 
-        For a time that the clock shows twice (overlap), the offset before the change is returned,
-        and for a time that the clock skips (gap), the offset before the gap.
+        For a time that the clock shows twice or skips, because the offset changes, return the
+        offset before the change.
         """
         ...
 
@@ -99,7 +100,7 @@ class ZoneRules:
         return self._offsets[bisect_right(self._local_ends, self._fold_cycle(local_s))]
 
     def _fold_cycle(self, time_s: int) -> int:
-        """Return a time with the same offset that lies within the expanded transitions."""
+        """Return a time that has the same offset and lies before the end of the expanded years."""
         start = self._repeat_from_s
         if start is None or time_s < start + _CYCLE_DAYS * _DAY_S:
             return time_s
@@ -112,8 +113,9 @@ class _YearlyRule:
 
     Args:
         month: month of the change, from 1.
-        day: day of the month; a negative one counts from the end, with -1 for the last day.
-        weekday: ISO weekday on or after `day` (on or before a negative one); 0 for `day` itself.
+        day: day of the month; -1 is the last day, -2 the day before it, and so on.
+        weekday: the change is on the first such ISO weekday on or after `day` or, if `day` is
+            negative, on the last one on or before `day`; 0 if the change is on `day` itself.
         time_s: time of the day, in seconds.
         clock: clock of `time_s`: 0 for UTC, 1 for local time, 2 for standard time.
         standard: standard offset, in seconds.
@@ -145,7 +147,7 @@ class _YearlyRule:
         )  # fmt: skip
 
     def find_transition(self, year: int) -> tuple[int, int]:
-        """Return the moment of a year's change (in seconds since 1970) and the offset after it."""
+        """Return when the change is in a year, in seconds since 1970, and the offset after it."""
         if self.day < 0:  # counted from the end of the month
             following = dt.date(year + self.month // 12, self.month % 12 + 1, 1)
             day = following + dt.timedelta(days=self.day)
@@ -161,7 +163,7 @@ class _YearlyRule:
 
 @dataclass(frozen=True, slots=True)
 class TimeZones:
-    """Time zones of a Java installation: `content` is its file `lib/tzdb.dat`."""
+    """Time zones of a Java installation; `content` is the content of its file `lib/tzdb.dat`."""
 
     content: bytes
 
@@ -170,10 +172,10 @@ class TimeZones:
         return _index_zones(self.content).get(zone)
 
     def find_session_rules(self, zone: str) -> bytes | None:
-        """Return the rules of a session's zone, or None for an unknown zone, UTC and short names.
+        """Return the serialized rules of a session's zone, or None if `find_clock` needs none.
 
-        Python and Java agree on UTC. The meaning of the short names EST, MST and HST depends on the
-        release of Java.
+        None is returned for UTC, because Python and Java agree on it; for the short names EST, MST
+        and HST, because their meaning depends on the release of Java; and for an unknown zone.
         """
         return None if zone in UTC_NAMES + _SHORT_IDS else self.find_rules(zone)
 
@@ -199,24 +201,30 @@ def _index_zones(content: bytes) -> Mapping[str, bytes]:
 
 @lru_cache(maxsize=1 << 10)
 def find_clock(zone: str, rules: bytes | None) -> Clock:
-    """Return the clock of a zone: from Java's `rules`, or if they are None, from Python's database.
+    """Return the clock of a zone, from Java's `rules` or, if they are None, from Python's database.
 
     Raises:
-        UncertainTimeError: `rules` is None, and Java may not have such a zone.
+        UncertainTimeError: `rules` is None, and Java or Python may not have such a zone.
     """
     if rules is not None:
         return ZoneRules(rules)
     if zone in UTC_NAMES:
         return _UtcClock()
     if "/" not in zone or zone.partition("/")[0] in _OTHER_AREAS or zone in _NEW_ZONES:
-        raise UncertainTimeError(f"zone {zone!r} cannot be read without Spark: write an offset")
+        raise UncertainTimeError(
+            f"zone {zone!r} cannot be read without Spark: write times with an offset, such as "
+            "'2024-05-31 18:30:00+02:00'"
+        )
     if not is_system_zone(zone):
-        raise UncertainTimeError(f"zone {zone!r} is not known without Spark: write an offset")
+        raise UncertainTimeError(
+            f"zone {zone!r} is not known without Spark: write times with an offset, such as "
+            "'2024-05-31 18:30:00+02:00'"
+        )
     return _SystemClock(ZoneInfo(zone))
 
 
 def is_system_zone(zone: str) -> bool:
-    """Return whether Python's database has a zone of this name."""
+    """Return whether Python's database has a zone with this name."""
     try:
         ZoneInfo(zone)
     except (KeyError, ValueError, OSError):

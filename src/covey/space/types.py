@@ -1,8 +1,8 @@
 """Types of attributes and of expressions over them, named as in Spark.
 
-A scalar type is an ordered set of values, which `covey.space.keys` turns into keys. Tags are
-Spark's `array<string>`; a vector is an `array<float>` of known length. Columns of other types can
-be read by derived attributes, but they are not attributes themselves.
+The values of a scalar type are ordered, and `covey.space.keys` converts them to keys. Tags are
+Spark's `array<string>`; a vector is an `array<float>` of known length. Derived attributes can read
+columns of other types, but such columns are not attributes.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ TAGS = Type("array", element=STRING)
 
 
 def decimal_type(precision: int, scale: int) -> Type:
-    """Return the type `decimal(precision, scale)`: at most 38 digits, `scale` of them a fraction.
+    """Return the type of decimals of `precision` digits, `scale` of them after the decimal point.
 
     Raises:
         SchemaError: Spark has no decimal of this precision and scale.
@@ -139,7 +139,7 @@ def vector_type(length: int) -> Type:
 
 
 def array_type(element: Type) -> Type:
-    """Return the type of an array of these elements; an array of text is `TAGS`."""
+    """Return the type of arrays with elements of the given type; with `STRING`, this is `TAGS`."""
     return Type("array", element=element)
 
 
@@ -184,7 +184,9 @@ _TO_ARROW = {
 
 
 def type_to_arrow(type_: Type) -> pa.DataType:
-    """Return the Arrow type that Spark uses for a column of this type; vectors are plain lists.
+    """Return the Arrow type that Spark uses for a column of this type.
+
+    For a vector, this is a list of floats of any length.
 
     Raises:
         SchemaError: the type has no Arrow type.
@@ -196,5 +198,5 @@ def type_to_arrow(type_: Type) -> pa.DataType:
     if type_.name == "struct":
         return pa.struct([(name, type_to_arrow(field)) for name, field in type_.fields])
     if type_ not in _TO_ARROW:
-        raise SchemaError(f"no Arrow column type is known for {type_}")
+        raise SchemaError(f"columns of type {type_} cannot be converted to Arrow")
     return _TO_ARROW[type_]

@@ -1,9 +1,9 @@
 """Compiler from conditions to regions: atoms, disjunctive normal form, and literals filled in.
 
-A template is compiled once, from one predicate that has it. The result is a list of conjunctions
-of atoms whose literals are references to slots. Filling in the literals of n predicates then gives
-n regions for each conjunction. A literal that affects how its template is compiled has a cache key;
-predicates with equal keys share the compiled template.
+A template is compiled once, from one predicate that has this template. The result is a list of
+conjunctions of atoms whose literals are references to slots. When the literals of n predicates are
+filled in, each conjunction becomes n regions. A literal that affects how its template is compiled
+has a cache key; predicates with equal keys share the compiled template.
 
 Modules in the order in which data passes through them:
 
@@ -11,8 +11,8 @@ Modules in the order in which data passes through them:
 - `operands`: the two sides of a condition, attribute and literal.
 - `atoms`: conditions on one attribute, and their constraints once literals are filled in.
 - `tag_conditions`: `array_contains` and `arrays_overlap` with literal tokens.
-- `distance_conditions`: distances to a literal vector, as balls.
+- `distance_conditions`: conditions on the distance to a literal vector, as balls.
 - `conditions`: comparisons, lists and patterns as atoms; other conditions as derived booleans.
-- `dnf`: `compile_template`; AND, OR and NOT in three-valued logic as a union of conjunctions.
+- `dnf`: `compile_template`, which converts AND, OR and NOT to a union of conjunctions.
 - `region_builder`: `RegionBuilder`, which combines the constraints of many conjuncts into regions.
 """

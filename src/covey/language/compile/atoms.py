@@ -1,7 +1,7 @@
 """Atoms: conditions on one attribute whose literals are references to slots.
 
-An atom describes the values of its attribute for which a condition is true, or under a NOT the
-values for which the condition is false. Values for which the condition is null belong to neither.
+An atom describes the values of its attribute for which a condition is true or, under a NOT, the
+values for which the condition is false. It includes no value for which the condition is null.
 `constrain` fills in the literals of n predicates and returns n constraints. `intersect_atoms`
 intersects atoms on the same attribute.
 """
@@ -58,10 +58,11 @@ __all__ = [
 
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 _MAX_EQUAL_KEYS = 256
-"""The largest number of keys, beyond one per literal, that may equal the literals of a predicate
-after a lossy cast."""
+"""The largest number of keys that may equal the literals of a predicate after a lossy cast; one
+key per literal is not counted."""
 _TOO_MANY_KEYS = (
-    "after Spark's cast, too many values equal this one; write a whole number, or a range"
+    "after Spark's cast, too many values of the column equal this literal; write a whole number, "
+    "or a range"
 )
 
 
@@ -69,15 +70,15 @@ _TOO_MANY_KEYS = (
 class Nullness:
     """Condition that an attribute is in one of several states, for example null or not null.
 
-    `states` is a union of `ValueState` flags. Without `MALFORMED` it excludes vectors on which
-    Spark would raise.
+    `states` is a union of `ValueState` flags. If it does not contain `MALFORMED`, vectors on which
+    Spark would raise an error are excluded.
     """
 
     attribute: Attribute
     states: int
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate; all are equal, and `slots` gives the number."""
+        """Return one constraint per predicate; all are equal, and `slots` gives their number."""
         type_, n = self.attribute.type, slots.count
         if type_.is_vector:
             return Balls.from_rows([(self.states, ())] * n, type_.length)
@@ -99,7 +100,7 @@ class Truth:
     value: int
 
     def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate; all are equal, and `slots` gives the number."""
+        """Return one constraint per predicate; all are equal, and `slots` gives their number."""
         ends = np.full(slots.count, self.value, np.int64)
         return Scalars.from_intervals(key_domain(self.attribute.type), ends, ends)
 
@@ -135,7 +136,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Condition that an attribute equals one of several literals, or certainly none of them.
+    """Condition that an attribute equals one of several literals, or equals none of them.
 
     Attributes:
         attribute: the compared attribute.
@@ -145,7 +146,8 @@ class Membership:
         has_null: whether NULL is among the values of the list.
         common_type: the common type of an `IN` list; None means the common type of the attribute
             and the literal.
-        is_lossy: whether the cast to the common type can make more values equal than can be listed.
+        is_lossy: whether the cast to the common type can make too many values equal to one literal
+            to list them.
     """
 
     attribute: Attribute
@@ -206,7 +208,8 @@ class Membership:
     def _find_equal_keys(self, slots: LiteralColumns) -> tuple[list[set[Any]], NDArray[np.bool_]]:
         """Return for each predicate the keys that equal a literal, and whether a literal is null.
 
-        A predicate whose literals equal too many keys after the cast is recorded as a failure.
+        If too many keys equal the literals of a predicate after the cast, an error is recorded in
+        `slots.failures`.
         """
         keys: list[set[Any]] = [set() for _ in range(slots.count)]
         extra_keys = [0] * slots.count  # keys beyond one per literal
@@ -242,9 +245,10 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Condition that a text starts with a literal, or sorts before or after all such texts.
+    """Condition on whether a text starts with a literal.
 
-    `side` says which of these: `inside`, `below` or `above`.
+    `side` is `inside` for the texts that start with it, `below` for the texts that sort before all
+    of these, and `above` for those that sort after all of these.
     """
 
     attribute: Attribute
@@ -261,7 +265,11 @@ class Prefix:
 
 
 def _prefix_interval(start: str, side: str) -> tuple[Any, Any]:
-    """Return the interval of texts that start with a prefix, or sort below or above these texts."""
+    """Return the interval of the texts that start with `start` (`inside`).
+
+    If `side` is `below` or `above`, return the interval of all texts that sort before or after
+    them.
+    """
     last = _find_prefix_end(start)
     if side == "below":
         return "", upper_bound_before(start)
@@ -271,9 +279,9 @@ def _prefix_interval(start: str, side: str) -> tuple[Any, Any]:
 
 
 def _find_prefix_end(start: str) -> Below:
-    """Return the upper bound of the texts with a prefix: just below the next larger prefix.
+    """Return the upper bound of the texts that start with `start`.
 
-    If there is no larger prefix, the bound is `TOP`.
+    It is just below the next text that sorts after all of them, or `TOP` if there is no such text.
     """
     stem = start.rstrip("\U0010ffff")
     if not stem:
@@ -291,9 +299,9 @@ class TagTokens:
         required_groups: groups of literals; the tags must contain a token of every group. Each
             literal is a token or a list of tokens.
         forbidden: literals of forbidden tokens; each is a token or a list of tokens.
-        whole: whether the tags must have no null element. With a null element, a condition that
-            finds no token is null and not false.
-        is_elementless: whether the tags must have no elements except nulls.
+        whole: whether the tags must not have a null element. If they have one, a condition that
+            finds no token is null, not false.
+        is_elementless: whether the tags must not have elements other than null.
     """
 
     attribute: Attribute
@@ -353,10 +361,10 @@ class TagTokens:
         return [texts.row(i).tolist() for i in range(slots.count)]
 
     def _constrain_columnwise(self, columns: list[list[str]], n: int) -> Tags | None:
-        """Return the constraints of single required tokens; None if a predicate repeats a token.
+        """Return the constraints of predicates whose groups each have one token.
 
-        `columns[k][row]` is the k-th required token of predicate `row`; `n` is the number of
-        predicates.
+        Return None if a predicate requires the same token twice. `columns[k][row]` is the token of
+        group k of predicate `row`; `n` is the number of predicates.
         """
         groups = len(columns)
         tokens = np.empty((n, groups), object)
@@ -442,7 +450,10 @@ def intersect_atoms(atoms: Sequence[Atom], slots: LiteralColumns) -> ConstraintB
 
 
 def _build_scalars(whole: Domain, lower: Keys, upper: Keys, nulls: NDArray[np.bool_]) -> Scalars:
-    """Return the constraints of intervals; empty intervals may have ends outside the domain."""
+    """Return the constraints of intervals.
+
+    If an interval is empty, its ends may lie outside of the domain `whole`.
+    """
     empty = np.asarray(lower > upper, np.bool_)
     lower[empty], upper[empty] = whole.high, whole.low
     return Scalars.from_intervals(
@@ -451,7 +462,10 @@ def _build_scalars(whole: Domain, lower: Keys, upper: Keys, nulls: NDArray[np.bo
 
 
 def _comparison_interval(whole: Domain, at: KeyBounds, op: str) -> tuple[Keys, Keys]:
-    """Return the closed intervals of keys for which a comparison holds."""
+    """Return the lower and upper ends of the intervals of keys for which a comparison is true.
+
+    `at` has the bounds of the literals, one row per predicate.
+    """
     n = len(at.at_least)
     low, high = np.empty(n, at.at_least.dtype), np.empty(n, at.at_least.dtype)
     low[:], high[:] = whole.low, whole.high

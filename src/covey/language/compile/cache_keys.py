@@ -27,12 +27,15 @@ CacheKey = Callable[[str], object]
 
 
 def literal_key(raw: str) -> object:
-    """Return the literal itself: it is part of the compiled template."""
+    """Return the literal itself, for a literal that is part of the compiled template."""
     return raw
 
 
 def pattern_kind(text: str) -> str:
-    """Return the kind of a LIKE pattern: `exact`, `prefix` (a text, then %) or `other`."""
+    """Return the kind of a LIKE pattern: `exact`, `prefix` (a text before one %) or `other`.
+
+    An `exact` pattern matches only itself.
+    """
     body = text.removesuffix("%")
     if any(special in body for special in "%_\\"):
         return "other"
@@ -40,7 +43,7 @@ def pattern_kind(text: str) -> str:
 
 
 def pattern_key(raw: str) -> object:
-    """Return the kind of a LIKE pattern, or the pattern itself if Spark must match it."""
+    """Return the kind of a LIKE pattern; if the kind is `other`, return the pattern itself."""
     kind = pattern_kind(literals.unquote(raw))
     return raw if kind == "other" else kind
 
@@ -66,9 +69,10 @@ def types_key(raw: str) -> object:
 
 @lru_cache(maxsize=1 << 12)
 def list_key(raw: str) -> object:
-    """Return the kind of a list's values and whether there is only one, or the types of the values.
+    """Return the kind of a list's values and whether it has only one value.
 
-    The types are returned if a value has more than 18 characters or the kinds differ.
+    If a value has more than 18 characters, or the values differ in kind, return the result of
+    `types_key` instead.
     """
     values = literals.split_list(raw)
     kinds = {literals.literal_kind(value.lstrip("+- ")) for value in values}

@@ -50,9 +50,9 @@ __all__ = ["Conditions", "DnfProduct"]
 
 @dataclass(frozen=True, slots=True)
 class DnfProduct:
-    """The intersection of several unions, not multiplied out yet.
+    """The intersection of several unions, which is not yet multiplied out to one union.
 
-    The caller multiplies the unions out and limits the number of alternatives.
+    The caller multiplies out the intersection and limits the number of alternatives.
     """
 
     sides: list[Dnf]
@@ -80,12 +80,16 @@ class Conditions:
         """Raise PredicateError if a condition has more alternatives than `max_regions`."""
         if count > self.max_regions:
             raise self.operands.tree.error(
-                f"more than {self.max_regions} alternatives after expansion", node,
-                "use IN for alternatives of one column, or split it into several subscriptions",
+                f"this has more than {self.max_regions} alternatives after expansion", node,
+                "use IN for alternatives of one column, or split the predicate into several "
+                "subscriptions",
             )  # fmt: skip
 
     def non_raising(self, node: exp.Expr) -> Dnf | None:
-        """Return the events on which Spark does not raise for a condition; None for all events."""
+        """Return the events on which Spark can compute a condition without raising an error.
+
+        The result is a union of conjunctions, or None for all events.
+        """
         is_plain = type(node) in COMPARISONS and not isinstance(node, exp.NullSafeEQ)
         if is_plain and any(isinstance(side, exp.Null) for side in node.iter_expressions()):
             return None  # Spark's optimizer replaces it by null and computes nothing
@@ -93,7 +97,7 @@ class Conditions:
         return [tuple(atoms)] if atoms else None
 
     def _vector_length_atoms(self, node: exp.Expr) -> list[Nullness]:
-        """Return the atoms that require the vectors in distances to have the right length."""
+        """Return atoms that exclude vectors of the wrong length in the distances of a condition."""
         attributes: dict[str, Attribute] = {}
         for call in node.find_all(exp.Anonymous):
             if not is_distance(call) or call.find_ancestor(exp.Case, exp.If):
@@ -106,7 +110,7 @@ class Conditions:
         return [Nullness(attribute, non_raising) for attribute in attributes.values()]
 
     def _computability_atoms(self, node: exp.Expr) -> list[Truth]:
-        """Return the atoms that require that no derived attribute raises an exception."""
+        """Return atoms that exclude events on which a derived attribute raises an exception."""
         atoms: dict[str, Truth] = {}
         for outcome in (True, False):
             union = self._convert_node(node, outcome)
@@ -124,7 +128,10 @@ class Conditions:
         return [conjunction + self._flag_atoms(conjunction) for conjunction in union]
 
     def _flag_atoms(self, conjunction: Conjunction) -> Conjunction:
-        """Return the atoms that exclude events on which an exception was replaced by null."""
+        """Return atoms that exclude events on which an attribute is null because it would raise.
+
+        They are needed only for attributes that the conjunction may admit as null.
+        """
         attributes = [
             a.attribute for a in conjunction if a.attribute.can_raise and _may_admit_null(a)
         ]
@@ -190,8 +197,8 @@ class Conditions:
     ) -> bool | None:
         """Return the outcome of a comparison of two literals, such as `1 = 1`.
 
-        None is returned if their types differ or they are null. Otherwise the literals become part
-        of the compiled template.
+        Return None if the types of the literals differ or the literals are null. Otherwise, the
+        literals become part of the compiled template.
         """
         if a[1].type != b[1].type or a[1].value is None:
             return None
@@ -203,7 +210,7 @@ class Conditions:
     def _convert_constant(
         self, node: exp.Expr, attribute: Attribute, op: str, literal: TypedLiteral, outcome: bool
     ) -> Dnf:
-        """Return the events on which a comparison with TRUE, FALSE or NULL has the outcome."""
+        """Return the events on which a comparison with a boolean or NULL has the given outcome."""
         if literal.value is None:
             if op != "<=>":
                 return []
@@ -281,7 +288,7 @@ class Conditions:
     ) -> Dnf | DnfProduct:
         """Return the events on which an IN condition with a lossy cast has the given outcome.
 
-        The cast makes many keys equal to each value, so each value is an alternative of its own.
+        After the cast, many keys equal one value, so each value becomes a condition of its own.
         """
         self.operands.expressions.names.fixed_slots |= {ref.slot for ref in refs}
         lengths = [
@@ -307,7 +314,7 @@ class Conditions:
         return DnfProduct(unequal)
 
     def _compares_pairwise(self, attribute: Type, refs: Sequence[LiteralRef]) -> bool:
-        """Return whether IN is equivalent to comparing with each value by itself."""
+        """Return whether IN is equivalent to comparing the attribute with each value separately."""
         raws = [
             raw for ref in refs for raw in literals.split_list(self.operands.tree.raws[ref.slot])
         ]
@@ -334,8 +341,9 @@ class Conditions:
     ) -> Dnf:
         """Return the events on which an expression is null, or on which it is not null.
 
-        `is_null` says which of the two. If the expression can raise, the whole condition becomes a
-        derived boolean, because Spark does not compute an expression that cannot be null.
+        `is_null` says which of the two. If computing the expression can raise an error, the whole
+        condition becomes a derived boolean: Spark does not compute an expression that cannot be
+        null, so the condition might not raise.
         """
         if self.operands.expressions.resolve_attribute(subject).can_raise:
             return self._convert_boolean(node, outcome)
@@ -428,7 +436,7 @@ def _may_admit_null(atom: Atom) -> bool:
 
 
 def _prefix_condition(attribute: Attribute, ref: LiteralRef, outcome: bool) -> Dnf:
-    """Return the texts that start with a literal, or all other texts if `outcome` is False."""
+    """Return the condition that a text starts with a literal; if not `outcome`, its negation."""
     if outcome:
         return [(Prefix(attribute, ref),)]
     return [(Prefix(attribute, ref, "below"),), (Prefix(attribute, ref, "above"),)]

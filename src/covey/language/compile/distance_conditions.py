@@ -37,12 +37,12 @@ def distance_condition(
         operands: the operands of the tree.
         call: the call of the distance function.
         op: lt, le, gt, ge, = or <=>.
-        ref: the literal that the distance is compared with.
+        ref: a reference to the literal that the distance is compared with.
         literal: the type and value of that literal in this predicate.
         outcome: the outcome, true or false.
 
     Returns:
-        A union of conjunctions; None unless exactly one of the vectors contains a column.
+        A union of conjunctions, or None if no vector or both vectors depend on a column.
 
     Raises:
         PredicateError: the vectors or the comparison are not supported.
@@ -82,10 +82,10 @@ def distance_condition(
 
 
 def _read_centre(operands: Operands, node: exp.Expr) -> LiteralRef:
-    """Return a reference to the literal vector that an expression is.
+    """Return a reference to the list of numbers in a literal vector.
 
     Raises:
-        PredicateError: the expression is not a literal vector.
+        PredicateError: `node` is not a literal vector.
     """
     cast_type: Type | None = None
     if isinstance(node, exp.Cast):
@@ -106,7 +106,7 @@ def _read_centre(operands: Operands, node: exp.Expr) -> LiteralRef:
         or not operands.expressions.names.is_literal_list(elements[0])
     ):
         raise operands.tree.error(
-            "a distance is measured to a literal vector",
+            "one of the two vectors must be a literal",
             node,
             "write CAST(array(0.1, 0.2) AS ARRAY<FLOAT>)",
         )

@@ -1,9 +1,10 @@
-"""Compiler from a tree to its disjunctive normal form, for the outcomes true and false.
+"""Compiler from a syntax tree to its disjunctive normal form, for the outcomes true and false.
 
-Each outcome has a set of events. Three-valued logic needs no third set: an event on which a
-condition is null is in neither set, and NOT swaps the two. A fourth outcome is that Spark raises an
-error, for example on a vector of the wrong length. Spark evaluates from left to right, so `a OR b`
-is true on events on which a is true, or on which a does not raise and b is true.
+For each of the two outcomes, the set of the events with this outcome is computed. Three-valued
+logic needs no third set: an event on which a condition is null is in neither set, and NOT swaps the
+two sets. A fourth outcome is that Spark raises an error, for example on a vector of the wrong
+length. Spark evaluates from left to right, so `a OR b` is true on events on which a is true, or on
+which a does not raise an error and b is true.
 
 A conjunction is a tuple of atoms. The number of conjunctions is limited, because it can be
 exponential in the length of the text.
@@ -38,15 +39,15 @@ MAX_REGIONS = 64
 class CompiledTemplate:
     """A template as a union of conjunctions whose literals are references to slots.
 
-    `cache_keys` has the slots of literals that affect the result, each with a function that returns
-    the literal's cache key. Predicates with equal keys share the compiled template.
+    `cache_keys` contains the slots of literals that affect the result, each with a function that
+    returns the literal's cache key. Predicates with equal keys share the compiled template.
     """
 
     conjunctions: tuple[Conjunction, ...]
     derived_attributes: tuple[Attribute, ...]
     cache_keys: tuple[tuple[int, CacheKey], ...]
     missing_types: tuple[str, ...] = ()
-    """Expressions whose types must be known first; if there are any, there is no conjunction."""
+    """Expressions whose types must be known first. If there are any, `conjunctions` is empty."""
 
 
 def compile_template(
@@ -55,13 +56,14 @@ def compile_template(
     max_regions: int = MAX_REGIONS,
     types: ExpressionTypes | None = None,
 ) -> CompiledTemplate:
-    """Compile a predicate's template from one predicate that has it.
+    """Return the compiled template of a predicate.
 
     Args:
         text: the predicate.
         space: the attributes of events.
         max_regions: the largest number of conjunctions.
-        types: the types of expressions as Spark's analyzer reports them.
+        types: the types of expressions as Spark's analyzer reports them. If it lacks a type, the
+            result lists the expression in `missing_types`.
 
     Raises:
         PredicateError: the predicate is wrong, or outside the language.
@@ -90,7 +92,7 @@ class _DnfConverter:
     """Converter of the ANDs, ORs and NOTs of one tree.
 
     Results are cached by node, because every chain around an operand needs the events on which the
-    operand is true, those on which it is false, and those on which it does not raise.
+    operand is true, those on which it is false, and those on which it does not raise an error.
     """
 
     def __init__(
@@ -131,15 +133,16 @@ class _DnfConverter:
         return self._cross_product(union.sides, node)
 
     def _desugar(self, node: exp.Expr) -> exp.Expr:
-        """Return an equivalent condition with fewer kinds of nodes, from the cache if possible."""
+        """Return the result of `_rewrite` for a condition, from the cache if possible."""
         if id(node) not in self._desugared:
             self._desugared[id(node)] = node, self._rewrite(node)
         return self._desugared[id(node)][1]
 
     def _rewrite(self, node: exp.Expr) -> exp.Expr:
-        """Return a condition without BETWEEN, <>, IS TRUE, negation and lists of booleans.
+        """Return an equivalent condition of a simpler form.
 
-        These are rewritten as comparisons with AND, OR and NOT; other conditions are unchanged.
+        BETWEEN, <>, IS TRUE or FALSE, IN with booleans, and conditions with NOT inside, such as
+        NOT LIKE, are replaced by comparisons with AND, OR and NOT. Other conditions are unchanged.
         """
         if node.args.get("negate"):
             positive = node.copy()
@@ -163,14 +166,17 @@ class _DnfConverter:
         return node
 
     def non_raising(self, node: exp.Expr) -> Dnf | None:
-        """Return the events on which Spark does not raise for a condition; None for all events."""
+        """Return the events on which Spark can compute a condition without raising an error.
+
+        The result is a union of conjunctions, or None for all events.
+        """
         node = unwrap_parentheses(node)
         if id(node) not in self._non_raising:
             self._non_raising[id(node)] = node, self._find_non_raising(self._desugar(node))
         return self._non_raising[id(node)][1]
 
     def _find_non_raising(self, node: exp.Expr) -> Dnf | None:
-        """Return the events on which Spark does not raise for a desugared condition."""
+        """Return the result of `non_raising` for a desugared condition."""
         if isinstance(node, exp.Not):
             return self.non_raising(node.this)
         if isinstance(node, exp.Boolean | exp.Null):
@@ -199,8 +205,8 @@ class _DnfConverter:
         """Return for each condition the events on which it has the given outcome.
 
         Raises:
-            NotAnalysedError: types are missing. The error lists the expressions without a type of
-                all conditions.
+            NotAnalysedError: types are missing. The error lists the expressions of all conditions
+                whose types are missing.
         """
         unions: list[Dnf] = []
         missing: list[str] = []
@@ -214,7 +220,7 @@ class _DnfConverter:
         return unions
 
     def _cross_product(self, sides: Sequence[Dnf], node: exp.Expr) -> Dnf:
-        """Return the events that all unions contain, as a union of conjunctions."""
+        """Return the events that all unions in `sides` contain, as a union of conjunctions."""
         product: Dnf = [()]
         for side in sides:
             self.conditions.check_alternatives(len(product) * len(side), node)
@@ -224,9 +230,9 @@ class _DnfConverter:
     def _unite(self, nodes: Sequence[exp.Expr], outcome: bool, node: exp.Expr) -> list[Dnf]:
         """Return for each k the events on which one of the first k + 1 conditions has the outcome.
 
-        Spark evaluates the conditions from left to right, so on these events no condition before
-        the one with the outcome raises. If a constant decides the chain, the result is a single
-        union, which contains all events.
+        Spark evaluates the conditions from left to right. So an event is included only if no
+        condition before the one with the outcome raises an error on it. If a constant decides the
+        chain, the result has only one union, which contains all events.
         """
         unions = self._convert_each(nodes, outcome)
         if any(() in union for union in unions):
@@ -251,7 +257,7 @@ class _DnfConverter:
 
 
 def _find_derived_attributes(conjunctions: Iterable[Conjunction]) -> tuple[Attribute, ...]:
-    """Return the derived attributes of conjunctions."""
+    """Return the derived attributes of conjunctions, each only once."""
     attributes = (atom.attribute for conjunction in conjunctions for atom in conjunction)
     return tuple(dict.fromkeys(attribute for attribute in attributes if attribute.is_derived))
 
@@ -263,10 +269,10 @@ def _has_only_booleans(node: exp.In) -> bool:
 
 
 def _merge_memberships(union: Iterable[Conjunction]) -> Dnf:
-    """Return a union in which equalities and IN lists on one attribute are one membership.
+    """Return a union in which equalities and IN lists on one attribute are merged into one.
 
-    Only alternatives that consist of one such condition are merged; null-safe comparisons, and
-    those with a cast to a common type or with a lossy cast, are not.
+    Only alternatives that consist of one equality or IN list are merged. Negated and null-safe
+    conditions, and those with a cast to a common type or a lossy cast, are not merged.
     """
     other_conjunctions: dict[Conjunction, None] = {}
     memberships: dict[str, Membership] = {}

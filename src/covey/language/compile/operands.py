@@ -1,4 +1,4 @@
-"""The two sides of a condition: the attribute that it constrains and the literal."""
+"""The two sides of a condition: the attribute that the condition constrains, and the literal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Operands"]
 
 
 class Operands:
-    """Reader of the operands of one tree; it collects the cache keys of their literals."""
+    """Reader of the operands in one tree. It collects the cache keys of their literals."""
 
     def __init__(
         self, tree: PredicateTree, space: Space, types: ExpressionTypes | None = None
@@ -32,7 +32,8 @@ class Operands:
     def all_cache_keys(self) -> tuple[tuple[int, CacheKey], ...]:
         """Return the slots of literals that affect how the template is compiled.
 
-        They are in ascending order, each with the function that returns its literal's cache key.
+        The slots are in ascending order, each with the function that returns the cache key of the
+        slot's literal.
         """
         keys = {**self.cache_keys, **dict.fromkeys(self.expressions.names.fixed_slots, literal_key)}
         return tuple(sorted(keys.items(), key=lambda key: key[0]))
@@ -49,13 +50,16 @@ class Operands:
         }
         if len(tree_slots) != len(self.tree.raws):
             raise self.tree.error(
-                "something in this predicate is outside the language", self.tree.root
+                "a part of this predicate is outside the language", self.tree.root
             )
 
     def comparison_attribute(
         self, node: exp.Expr, ref: LiteralRef, literal: TypedLiteral
     ) -> Attribute:
-        """Return the attribute that a comparison constrains: that of the expression or of its cast.
+        """Return the attribute that a comparison of an expression with a literal constrains.
+
+        This is the attribute of the expression or, if the common type requires a cast that does not
+        preserve the order of values, the attribute of the cast.
 
         Raises:
             PredicateError: the expression has no column, or cannot be compared with the literal.
@@ -91,14 +95,16 @@ class Operands:
         return attribute
 
     def list_types(self, node: exp.Expr) -> tuple[Type, ...]:
-        """Return the types of the values of a list of literals."""
+        """Return the types of the values in a list of literals."""
         try:
             return literals.list_element_types(self.tree.raws[self.tree.slot_of(node)])
         except LiteralError as error:
             raise self.tree.error(str(error), node) from None
 
     def read_literal(self, node: exp.Expr) -> tuple[LiteralRef, TypedLiteral] | None:
-        """Return a literal with its type and value in this predicate; None for other expressions.
+        """Return a reference to a literal, with the type and the value that the literal has here.
+
+        Return None if the expression is not a literal.
 
         Raises:
             PredicateError: the literal is a list of several values, or cannot be decoded.

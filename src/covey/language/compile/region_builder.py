@@ -32,9 +32,9 @@ class RegionBuilder:
         self._pieces: dict[str, list[tuple[Rows, ConstraintBatch]]] = {}
 
     def add_regions(self, text_rows: Rows) -> Rows:
-        """Add one region to each of these texts and return the rows of the new regions.
+        """Add one region to each of the given texts and return the rows of the new regions.
 
-        Call it once for each conjunction of texts that are a union of several conjunctions.
+        If texts are a union of several conjunctions, call this method once for each conjunction.
         """
         self._text_rows.append(text_rows)
         self._region_count += len(text_rows)
@@ -48,7 +48,7 @@ class RegionBuilder:
         Args:
             conjunction: atoms; their literals are filled in from `slots`.
             slots: the literals, one row per region.
-            region_rows: the regions.
+            region_rows: the rows of the regions.
         """
         by_attribute: dict[str, list[Atom]] = {}
         for atom in conjunction:
@@ -63,9 +63,9 @@ class RegionBuilder:
 
         Args:
             space: the space of the regions.
-            replaced_rows: texts whose first region is dropped, because the regions that
+            replaced_rows: rows of texts whose first region is dropped, because the regions that
                 `add_regions` has added replace it.
-            rejected_rows: texts whose regions are all dropped.
+            rejected_rows: rows of texts whose regions are all dropped.
         """
         constraints = {name: _combine_pieces(pieces) for name, pieces in self._pieces.items()}
         regions, region_rows = Regions.from_constraints(space, self._region_count, constraints)
@@ -81,9 +81,10 @@ class RegionBuilder:
 
 
 def _combine_pieces(pieces: list[tuple[Rows, ConstraintBatch]]) -> Constraints:
-    """Return one constraint for each region of any piece: the intersection of its constraints.
+    """Return for each region that occurs in a piece the intersection of its constraints.
 
-    Each piece consists of the rows of regions and of their constraints on the attribute.
+    Each piece consists of rows of regions, and of a batch with their constraints on one attribute.
+    A region may occur in several pieces.
     """
     rows = np.concatenate([regions for regions, _ in pieces])
     batches: Any = [batch for _, batch in pieces]

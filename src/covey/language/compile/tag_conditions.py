@@ -22,7 +22,7 @@ def tag_condition(
 ) -> Dnf | None:
     """Return the events on which a call has the given outcome.
 
-    None is returned if the call does not compare tags with literal tokens.
+    Return None if the call does not compare tags with literal tokens.
 
     Args:
         operands: the operands of the tree.
@@ -73,7 +73,7 @@ def tag_condition(
                 for raw in literals.split_list(operands.tree.raws[slot])
             ):
                 raise operands.tree.error(
-                    "tags are compared with texts", element, "write array('a', 'b')"
+                    "tags can be compared only with texts", element, "write array('a', 'b')"
                 )
             operands.cache_keys[slot] = list_key
             refs.append(LiteralRef(slot, WHOLE_LIST))
@@ -85,7 +85,7 @@ def tag_condition(
         refs += [literal[0]] if literal[1].value is not None else []
     if not refs:
         raise operands.tree.error(
-            "an empty array overlaps nothing", other, "name at least one token"
+            "the array contains no token", other, "write at least one text in it"
         )
     if outcome:
         return [(TagTokens(attribute, (tuple(refs),)),)]

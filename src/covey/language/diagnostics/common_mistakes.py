@@ -1,8 +1,7 @@
 """Common mistakes in texts that are not predicates, found by patterns.
 
-A diagnosis is made only of texts that are already known to be wrong. A pattern matches text that is
-hardly ever part of a predicate, so the match is reported even if the parser stopped at another
-position.
+Only texts that are already known to be wrong are searched. A pattern matches text that is hardly
+ever part of a predicate, so its match is reported even if the parser stopped at another position.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = [
 
 
 class Mistake(NamedTuple):
-    """The problem, its position in the text from 0, and what to write instead."""
+    """The problem, its position in the text (from 0), and what to write instead."""
 
     problem: str
     offset: int
@@ -75,9 +74,10 @@ _COMMON_MISTAKES = [
         (r"(?<!<)(?P<at>=<)", "=< is not an operator here", "write <="),
         (r"(?P<at>[=!]?~\*?)", "{at} is not an operator here",
          "write RLIKE for a regular expression"),
-        (r"(?P<at>!\s+=)", "! and = are separated", "write !="),
+        (r"(?P<at>!\s+=)", "! and = must not be separated", "write !="),
         (r"(?P<at>><)", ">< is not an operator here", "write <>"),
-        (r"(?P<at>[<>]=?\s+[<>=]|=\s+=)", "two operators in a row", "leave one of them out"),
+        (r"(?P<at>[<>]=?\s+[<>=]|=\s+=)", "two operators follow each other",
+         "leave one of them out"),
         (r"(?P<at>\*\*)", "** is not an operator here", "write pow(x, 2)"),
         (r"(?P<at>//|#)", "{at} does not begin a comment here", "write --"),
         (r"(?P<at><->|<#>)", "{at} is not an operator here",
@@ -86,9 +86,9 @@ _COMMON_MISTAKES = [
         (r"\b(?P<at>not\s*=+)", "{at} is not an operator here", "write <>"),
         (r"\b(?P<at>between\s*\(\s*\))(?!\s*and\b)", "BETWEEN does not take a list",
          "write BETWEEN 5 AND 10"),
-        (r"\bbetween\s+[\w.'+-]+\s*(?P<at>,|to\b|\.\.)", "BETWEEN joins its ends with AND",
+        (r"\bbetween\s+[\w.'+-]+\s*(?P<at>,|to\b|\.\.)", "BETWEEN needs AND between its ends",
          "write AND instead of {at}"),
-        (r"\bin\s+(?P<at>[\w'])", "IN takes a list in parentheses",
+        (r"\bin\s+(?P<at>[\w'])", "IN needs a list in parentheses",
          "write IN ('a', 'b'), or array_contains(tags, 'a')"),
         (r"\blike\s+(?P<at>[*%])", "a pattern needs quotes", "write LIKE '%red%'"),
         (r"(?<=[\w'`)\]])\s+(?P<at>contains|has)\b\s*(?='|\w)", "{at} is not an operator",
@@ -100,20 +100,21 @@ _COMMON_MISTAKES = [
         (r"\s(?P<at>xor)\s", "XOR is not an operator here", "write (a) <> (b)"),
         (r"(?P<at>\$(?:gte?|lte?|eq|ne|n?in|and|or)\b)", "{at} is not an operator here",
          "write a comparison such as price > 5"),
-        (r"(?P<at>[$€£¥])\s*\d", "a number has no currency sign", "leave it out"),
-        (r"\d\s*(?P<at>[$€£¥])", "a number has no currency sign", "leave it out"),
-        (r"\d\s*(?P<at>%)\s*(?:$|\)|and\b|or\b)", "a number has no percent sign",
-         "write the number as the column has it, 5 or 0.05"),
-        (r"(?<![\w.,])(?P<at>\d{1,3}(?:,\d{3})+)(?![\w,])", "{at} is two numbers",
-         "write {bare}, without commas"),
-        (r"(?<![\w.,])(?P<at>\d+,\d+)(?![\w,])", "{at} is two numbers",
+        (r"(?P<at>[$€£¥])\s*\d", "a number cannot have a currency sign", "leave the sign out"),
+        (r"\d\s*(?P<at>[$€£¥])", "a number cannot have a currency sign", "leave the sign out"),
+        (r"\d\s*(?P<at>%)\s*(?:$|\)|and\b|or\b)", "a number cannot have a percent sign",
+         "write the number as it is in the column, 5 or 0.05"),
+        (r"(?<![\w.,])(?P<at>\d{1,3}(?:,\d{3})+)(?![\w,])",
+         "{at} is not one number, because of the comma", "write {bare}"),
+        (r"(?<![\w.,])(?P<at>\d+,\d+)(?![\w,])", "{at} is not one number, because of the comma",
          "write a point before the decimals"),
-        (r"(?<![\w.,])(?P<at>\d+(?:\.\d{3})+,\d+)(?![\w,])", "{at} is two numbers",
+        (r"(?<![\w.,])(?P<at>\d+(?:\.\d{3})+,\d+)(?![\w,])",
+         "{at} is not one number, because of the comma",
          "write a point before the decimals, and nothing between thousands"),
         (r"(?<![\w.])(?P<at>\d{4}-\d\d?-\d\d?)(?:\D|$)", "a date needs quotes",
          "write '{at}'"),
-        (r"\w(?P<at>\.\w+\s*\()", "a function is written before its argument",
-         "write it as lower(title)"),
+        (r"\w(?P<at>\.\w+\s*\()", "a function cannot be written after its argument",
+         "write the function first, as in lower(title)"),
         (r"(?P<at>->>?)\s*'", "{at} is not an operator here",
          "write payload.user for a field, get_json_object(x, '$.user') for JSON in a text"),
         (r"[\w'`](?P<at>:)(?!:)", ": is not an operator here",
@@ -123,7 +124,10 @@ _COMMON_MISTAKES = [
 
 
 def _find_lookalike(plain: str) -> Mistake | None:
-    """Return the mistake of the first non-ASCII character that looks like a character of SQL."""
+    """Return the mistake of the first non-ASCII character that looks like a character of SQL.
+
+    Return None if there is no such character. `plain` is a text with its literals masked.
+    """
     for match in _NON_ASCII.finditer(plain):
         i, character = match.start(), match.group()
         if character in _QUOTES:
@@ -141,9 +145,9 @@ _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 @lru_cache(maxsize=1)
 def mask_literals(text: str) -> str:
-    """Return a text of the same length without the content of quotes, lists and comments.
+    """Return a text of the same length in which quoted parts, lists and comments are replaced.
 
-    Quoted texts and names are filled with quotes, lists of literals and comments with blanks.
+    Quoted texts and names are replaced by quotes, and lists of literals and comments by blanks.
     """
     pieces, end = [], 0
     text = literals.blank_comments(text)
@@ -169,24 +173,26 @@ def diagnose_character(text: str, offset: int) -> Mistake:
         return diagnose_unclosed(text)
     if text[offset] == ";":
         is_last = not literals.blank_literals(text)[offset:].strip("; \n\t")
-        hint = "leave it out" if is_last else "write AND between conditions, a comma between values"
-        return Mistake("a predicate has no semicolon", offset, hint)
+        hint = (
+            "leave it out" if is_last else "write AND between conditions, or a comma between values"
+        )
+        return Mistake("a predicate cannot contain a semicolon", offset, hint)
     mistake = find_common_mistake(text)
     if mistake:
         return mistake
     if re.match(r"[$@]?\{\s*\w|[$@]\w", text[offset:]):
-        return Mistake("a parameter has no value here", offset, "write the literal itself")
+        return Mistake("parameters cannot be used here", offset, "write the literal itself")
     return Mistake(f"{text[offset]} is not allowed in a predicate", offset, "leave it out")
 
 
 def find_literal_offsets(text: str) -> list[int]:
-    """Return the position at which each literal of a text starts, by slot."""
+    """Return for each slot of a text the position at which its literal starts."""
     tokens = literals.iterate_tokens(literals.blank_comments(text))
     return [match.start() for match in tokens if match.group()[0] != "`"]
 
 
 def diagnose_unclosed(text: str) -> Mistake:
-    """Return the mistake of a text with a quote or comment that is not closed."""
+    """Return the mistake of a text in which a quote or a comment is probably not closed."""
     for match in literals.iterate_tokens(literals.blank_comments(text)):
         after = text[match.end() : match.end() + 1]
         if match.group()[0] in "'\"" and after.isalnum():
@@ -204,7 +210,7 @@ def diagnose_unclosed(text: str) -> Mistake:
     if "\\" + mark in text[offset:]:
         hint = f"\\{mark} is a quote inside the text, so write {mark} again, or \\\\ for \\"
     elif set(text[offset:]) & set(_QUOTES):
-        hint = f"write {mark} at its end, because other quotes do not count"
+        hint = f"close it with {mark}, because other quotes do not close it"
     else:
         hint = f"write a second {mark}"
     return Mistake(f"a {name} is not closed", offset, hint)
@@ -258,11 +264,11 @@ def diagnose_misplaced(text: str, offset: int, token: str) -> Mistake:
     previous = words_before[-1].upper() if words_before else ""
     word = token.upper()
     if word.startswith(_CLAUSES):
-        return Mistake(f"a predicate has no {word}", offset, "leave it out")
+        return Mistake(f"a predicate cannot contain {word}", offset, "leave it out")
     if word == "AS":
-        return Mistake("a condition has no alias", offset, "leave it out")
+        return Mistake("a condition cannot have an alias", offset, "leave the alias out")
     if word == ",":
-        hint = "write AND between conditions, IN (…) around several values"
+        hint = "write AND between conditions, or IN (…) around several values"
         return Mistake("a comma is not allowed here", offset, hint)
     if word in _CONNECTIVES and previous in _CONNECTIVES:
         return Mistake(f"{token} cannot follow {previous}", offset, "leave one of them out")
@@ -279,9 +285,9 @@ def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
 
     Args:
         name: the unknown name.
-        columns: the suggestion that lists the columns.
-        is_value: whether the name is in a position that usually has a literal, so that quotes may
-            be missing.
+        columns: the suggestion that is returned if no other fits; it lists the columns.
+        is_value: whether a literal is usual at the position of the name, so that quotes may be
+            missing.
     """
     if name.lower() in ("none", "nil", "undefined"):
         return "write IS NULL or IS NOT NULL"
@@ -290,7 +296,7 @@ def suggest_for_name(name: str, columns: str, is_value: bool) -> str:
     if name[:1].isdigit():
         number = re.match(r"[0-9][0-9_]*", unicodedata.normalize("NFKC", name))
         if number:
-            return f"a number has only digits, so write {number.group().replace('_', '')}"
+            return f"if it is a number, write {number.group().replace('_', '')}"
     if set(name) & set(_QUOTES):
         return "write '" + "".join(c for c in name if c not in _QUOTES) + "' with plain quotes"
     return f"a text needs quotes: '{name}'" if is_value else columns
@@ -304,15 +310,12 @@ _FUNCTION_SUGGESTIONS = {
     "float": "CAST(x AS FLOAT)", "all": "a comparison for each value, joined with AND", "any": "IN",
     "some": "IN", "starts_with": "startswith", "ends_with": "endswith",
     "l2_distance": "vector_l2_distance", "cosine_similarity": "vector_cosine_similarity",
-    "cosine_distance": "vector_cosine_similarity, which is 1 minus it",
+    "cosine_distance": "vector_cosine_similarity, which is 1 minus the distance",
     "in": "x IN ('a', 'b')", "st_distance": "covey.predicates.within_km", "regexp": "RLIKE",
     "st_dwithin": "covey.predicates.within_km",
 }  # fmt: skip
 
 
 def suggest_for_function(name: str) -> str:
-    """Return what to write instead of a function that Spark or the language lacks.
-
-    The text is empty if there is no suggestion for the function.
-    """
+    """Return what to write instead of an unknown function, or "" if there is no suggestion."""
     return f"write {_FUNCTION_SUGGESTIONS[name]}" if name in _FUNCTION_SUGGESTIONS else ""

@@ -1,9 +1,9 @@
 """Admission: checks of the nodes of a predicate's tree and of the work that they cause in Spark.
 
 The compiler of conditions reads only the nodes that it needs; this module checks every node of the
-tree. A node that `canonical_form` does not write would be dropped silently, a function that is not
-a row function could change the results of other subscriptions, and some expressions could use up
-the memory or the time of a worker.
+tree. A part of a node that `canonical_form` does not write would be dropped silently, a function
+that is not a row function could change the results of other subscriptions, and some expressions
+could use up the memory or the time of a worker.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _GROWTH_FACTORS = {
     "hex": 2, "base64": 2, "url_encode": 3, "quote": 2, "to_json": 2, "to_csv": 2, "to_xml": 6,
     "encode": 4, "decode": 4, "sentences": 2, "from_json": 2,
 }  # fmt: skip
-"""How many times as long as its arguments the result of a function can be."""
+"""By function, the largest factor by which its result can be longer than its arguments."""
 
 _QUADRATIC_FUNCTIONS = frozenset(
     {name for name, kinds in CHECKED_ARGUMENTS.items()
@@ -76,14 +76,14 @@ _QUADRATIC_FUNCTIONS = frozenset(
 )  # fmt: skip
 """Functions whose time can be quadratic in the length of their arguments."""
 
-_LONG = 400  # a literal of this many characters counts as one text of an event
+_LONG = 400  # a literal of this many characters counts as much as one text of an event
 
 _COPIES, _MAX_COPIES = 3, 50_000
-"""The assumed number of copies of each argument after Spark has expanded a call, and the largest
-number of nodes of an expression after Spark has expanded all calls."""
+"""The assumed number of copies of an argument after Spark has expanded a call, and the largest
+number of nodes that an expression may have after Spark has expanded all calls."""
 
 _INSERTING_FUNCTIONS = frozenset({"replace", "regexp_replace", "array_join", "concat_ws"})
-"""Functions whose result can repeat a literal argument after every character or element."""
+"""Functions whose result can contain a literal argument after every character or element."""
 
 
 def check_admitted(names: NameResolver) -> None:
@@ -109,7 +109,10 @@ def check_admitted(names: NameResolver) -> None:
 
 
 def check_call(names: NameResolver, node: exp.Expr) -> None:
-    """Raise PredicateError unless the called function is a row function or the limits allow it."""
+    """Raise PredicateError if a called function is neither a row function nor user-defined.
+
+    The user-defined functions are those in `PredicateLimits.functions`.
+    """
     name = call_name(node)
     if name in names.space.limits.functions or (
         name in ROW_FUNCTIONS and (node.expressions or name not in _NEEDS_ARGUMENT)
@@ -119,7 +122,9 @@ def check_call(names: NameResolver, node: exp.Expr) -> None:
         raise names.unsupported_error(lambda_node)
     if name in _NEEDS_ARGUMENT:
         raise names.tree.error(
-            f"{name}() is not a function of the event alone", node, f"write {name}(a_column)"
+            f"{name}() without an argument is not a function of the event alone",
+            node,
+            f"write {name}(a_column)",
         )
     if (reason := find_refusal_reason(name)) is not None:
         raise names.tree.error(
@@ -130,15 +135,16 @@ def check_call(names: NameResolver, node: exp.Expr) -> None:
         f"no function {name!r} is known", node,
         common_mistakes.suggest_for_function(name)
         or (f"did you mean {similar[0]}?" if similar else "")
-        or "functions of your own must be named in functions=[…]",
+        or "list functions of your own in functions=[…]",
     )  # fmt: skip
 
 
 def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -> float:
-    """Return how many times as long as its arguments the result of an expression can be.
+    """Return the largest factor by which an expression's result can be longer than its columns.
 
-    `is_grown` says whether an expression around this one makes its arguments longer. The length of
-    a literal counts only in that case. For a function of quadratic time, the square is returned.
+    For a function of quadratic time, the square of the factor is returned. `is_grown` says whether
+    an expression around this one makes its arguments longer. The length of a literal counts only in
+    that case.
 
     Raises:
         PredicateError: the factor exceeds the limit `max_growth`.
@@ -168,8 +174,9 @@ def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -
         growth *= growth
     if growth > (max_growth := names.space.limits.max_growth):
         raise names.tree.error(
-            f"the result could be more than {max_growth:,} times as long as its arguments",
-            node, "simplify the expression, or raise max_growth",
+            "the result, or the work to compute it, could be more than "
+            f"{max_growth:,} times larger than the arguments",
+            node, "simplify the expression, or raise the limit max_growth",
         )  # fmt: skip
     return growth
 
@@ -177,8 +184,8 @@ def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -
 def _check_copies(names: NameResolver, node: exp.Expr) -> int:
     """Return the estimated number of nodes of an expression after Spark has expanded its calls.
 
-    Spark's form of `right(a, n)` contains `a` three times, and its form of `right(right(a, n), n)`
-    nine times.
+    Spark replaces `right(a, n)` by an expression that contains `a` three times, and
+    `right(right(a, n), n)` by one that contains `a` nine times.
 
     Raises:
         PredicateError: the number exceeds `_MAX_COPIES`.
@@ -188,7 +195,7 @@ def _check_copies(names: NameResolver, node: exp.Expr) -> int:
         size *= _COPIES
         if size > _MAX_COPIES:
             raise names.tree.error(
-                "too many functions are nested in each other",
+                "calls of functions are nested too deeply",
                 node,
                 "add a column with the value to the events",
             )

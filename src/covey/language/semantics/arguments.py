@@ -1,9 +1,9 @@
 """Checks of arguments that are programs themselves, or that set the length of a result.
 
-Spark compiles patterns, formats, schemas and paths, and runs many of them recursively. An argument
-that is nested too deeply overflows the stack, which ends Spark's process and cannot be caught. If
-such an argument is not a literal, the sender of an event chooses its value. Therefore most of these
-arguments must be literals. `row_functions.CHECKED_ARGUMENTS` lists the arguments.
+Spark compiles patterns, formats, schemas and paths, and runs many of them recursively. If such an
+argument is nested too deeply, the stack overflows, which ends Spark's process and cannot be caught.
+If it is not a literal, the sender of an event chooses its value. Therefore most of these arguments
+must be literals. `row_functions.CHECKED_ARGUMENTS` lists the arguments.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ class Argument(NamedTuple):
 
 
 def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
-    """Raise PredicateError unless all checked arguments of a call are safe for a worker.
+    """Raise PredicateError if an argument of a call is unsafe for a worker.
 
-    An unsafe argument could use up the time or the memory of a worker, or crash it.
+    An unsafe argument could use up the time or the memory of a worker, or crash it. Only the
+    arguments in `CHECKED_ARGUMENTS` are checked.
     """
     checked_positions = CHECKED_ARGUMENTS.get(call_name(node), {})
     arguments = read_arguments(names, node) if checked_positions else []
@@ -90,10 +91,11 @@ def check_pattern_operator(names: NameResolver, node: exp.Expr) -> None:
 
 
 def read_arguments(names: NameResolver, node: exp.Expr) -> list[Argument]:
-    """Return the arguments of a call; a list of literals is one node but several arguments.
+    """Return the arguments of a call.
 
-    Literals among the arguments become part of the compiled template, so predicates that differ in
-    these literals are compiled separately.
+    A list of literals is one node of the tree, but each of its values is an argument. Literals
+    among the arguments become part of the compiled template, so predicates that differ in these
+    literals are compiled separately.
     """
     arguments: list[Argument] = []
     for argument in map(unwrap_parentheses, node.expressions):
@@ -106,17 +108,17 @@ def read_arguments(names: NameResolver, node: exp.Expr) -> list[Argument]:
 
 
 def _check_pattern(names: NameResolver, argument: Argument) -> None:
-    """Raise PredicateError unless a pattern is a literal that Java matches in bounded time."""
+    """Raise PredicateError if a pattern is not a literal that Java matches in bounded time."""
     if not names.space.limits.any_regex and not isinstance(argument.value, str):
         raise names.tree.error(
             "a pattern that is not a literal could take very long", argument.node,
-            "write the pattern itself, or allow any_regex",
+            "write the pattern itself, or set any_regex in the limits",
         )  # fmt: skip
     _refuse_risk(names, argument, regex_risk.find_regex_risk)
 
 
 def _check_url_key(names: NameResolver, argument: Argument) -> None:
-    """Raise PredicateError unless Java matches Spark's pattern for a URL key in bounded time.
+    """Raise PredicateError if Java might need unbounded time to match Spark's pattern for a key.
 
     Spark puts the key, which may itself be a pattern, into a pattern for the query of a URL.
     """
@@ -133,18 +135,19 @@ def _refuse_risk(
     if limits.any_regex or not isinstance(pattern, str):
         return
     is_long = len(pattern) > limits.max_template
-    too_long = f"is too long: {len(pattern):,} characters, at most {limits.max_template:,}"
+    too_long = f"has {len(pattern):,} characters, but at most {limits.max_template:,} are allowed"
     problem = too_long if is_long else find_risk(pattern)
     if problem is not None:
         is_invalid = problem.startswith("is not valid")
-        hint = "correct it" if is_invalid else "simplify it, or allow any_regex"
+        hint = "correct it" if is_invalid else "simplify it, or set any_regex in the limits"
         raise names.tree.error(f"this pattern {problem}", argument.node, hint)
 
 
 def _check_size(names: NameResolver, node: exp.Anonymous, size: object, subject: str) -> None:
-    """Raise PredicateError unless a number that sets a result's length is a small literal.
+    """Raise PredicateError if a number that sets the length of a result is not a small literal.
 
-    It is small if it is from -`max_growth` to `max_growth`. `subject` names it in messages.
+    A number is small if it is from -`max_growth` to `max_growth`. `subject` is how messages call
+    the number.
     """
     if not isinstance(size, int | Decimal):
         raise names.tree.error(f"{subject} must be a literal number", node, "write the number")
@@ -170,7 +173,7 @@ def _check_position(names: NameResolver, node: exp.Anonymous, position: Argument
 
 
 def _may_be_smallest(value: object) -> bool:
-    """Return whether Spark could cast a value to the smallest int; None is an unknown value."""
+    """Return whether Spark could cast a value to the smallest int; None means an unknown value."""
     if value is None:
         return True
     try:
@@ -182,7 +185,7 @@ def _may_be_smallest(value: object) -> bool:
 
 
 def _check_text_format(names: NameResolver, node: exp.Anonymous, text_format: Argument) -> None:
-    """Raise PredicateError unless a format is a literal whose numbers are at most `max_growth`."""
+    """Raise PredicateError if a format is not a literal, or has a number above `max_growth`."""
     if not isinstance(text_format.value, str):
         raise names.tree.error(
             f"the format of {call_name(node)} must be a literal", node, "write the format itself"
@@ -194,10 +197,10 @@ def _check_text_format(names: NameResolver, node: exp.Anonymous, text_format: Ar
 def _check_short_literal(
     names: NameResolver, node: exp.Anonymous, argument: Argument, kind: ArgumentKind
 ) -> None:
-    """Raise PredicateError unless an argument is a literal that Spark reads with little stack.
+    """Raise PredicateError if an argument is not a short literal with few nested brackets.
 
-    The argument may also be NULL, and a schema may be a call of `schema_of_csv`, `schema_of_json`
-    or `schema_of_xml`.
+    The argument may also be NULL, and a schema may also be a call of `schema_of_csv`,
+    `schema_of_json` or `schema_of_xml`.
     """
     if isinstance(argument.node, exp.Null):
         return
@@ -210,7 +213,7 @@ def _check_short_literal(
         )
     problem = _find_excess(argument.value, kind, call_name(node))
     if problem is not None:
-        raise names.tree.error(f"{subject} {problem}", argument.node, "write a simpler one")
+        raise names.tree.error(f"{subject} {problem}", argument.node, "simplify it")
 
 
 def _is_sample(node: exp.Expr) -> bool:
@@ -219,7 +222,7 @@ def _is_sample(node: exp.Expr) -> bool:
 
 
 def _find_excess(text: str, kind: ArgumentKind, function: str) -> str | None:
-    """Return which limit a literal exceeds, as the end of a message, or None."""
+    """Return the limit that a literal exceeds, as the end of a message, or None."""
     if len(text) > (max_length := _MAX_LENGTHS[kind]):
         return f"may have at most {max_length:,} characters"
     if kind is ArgumentKind.PATH and text.count(".") + text.count("[") > _MAX_STEPS:
@@ -233,7 +236,7 @@ def _find_excess(text: str, kind: ArgumentKind, function: str) -> str | None:
 
 
 def _measure_nesting(text: str) -> int:
-    """Return the largest number of brackets that are open at once; brackets in quotes count too.
+    """Return the largest number of brackets that are open at once, including those in quotes.
 
     >>> _measure_nesting("a ARRAY<STRUCT<b: INT>>, c MAP<STRING, INT>")
     2
@@ -246,10 +249,11 @@ def _measure_nesting(text: str) -> int:
 
 
 def _read_like_pattern(names: NameResolver, node: exp.Expr) -> Argument:
-    """Return the pattern of LIKE without making a literal part of the compiled template.
+    """Return the pattern of LIKE; if it is a literal, it does not become part of the template here.
 
-    Patterns that `pattern_kind` calls `other` become part of the template when the condition is
-    compiled, and the patterns that it calls `exact` or `prefix` are not dangerous.
+    A pattern whose kind (see `cache_keys.pattern_kind`) is `other` becomes part of the compiled
+    template when the condition is compiled. Patterns of the kinds `exact` and `prefix` have no
+    risk.
     """
     if isinstance(node, exp.Null):
         return Argument(node, "")
@@ -261,7 +265,7 @@ def _read_like_pattern(names: NameResolver, node: exp.Expr) -> Argument:
 def _read_argument(names: NameResolver, node: exp.Expr) -> Argument:
     """Return an argument that is not a list of literals.
 
-    A literal becomes part of the compiled template.
+    If the argument is a literal, it becomes part of the compiled template.
     """
     if isinstance(node, exp.Concat):
         parts = [_read_value(names.fix_literal(part)) for part in node.expressions]

@@ -19,8 +19,9 @@ __all__ = ["canonical_text"]
 def canonical_text(names: NameResolver, node: exp.Expr) -> str:
     """Return the canonical text of an expression.
 
-    The case of names, blanks and redundant parentheses do not affect the text. Every operation is
-    put in parentheses. The literals of the expression become part of the compiled template.
+    Expressions that differ only in blanks, in redundant parentheses or in the case of names have
+    the same canonical text. In it, every operation is in parentheses. The literals of the
+    expression become part of the compiled template.
     """
     node = unwrap_parentheses(node)
     if isinstance(node, exp.Column | exp.Dot):

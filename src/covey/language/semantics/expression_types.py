@@ -2,9 +2,9 @@
 
 The parser knows the types of columns, literals, operators and some functions. For all other
 expressions it needs a Spark session, which reports the type of each derived attribute, or why Spark
-refuses the expression. A worker has no session: it looks up the types that the driver has already
-found, and returns the expressions whose types are missing. After the driver has found these types,
-the predicates that need them are parsed again.
+refuses the expression. A worker has no session: it looks up the types that the driver already
+knows, and returns the expressions whose types are missing. After the driver has queried Spark for
+these types, the predicates that need them are parsed again.
 
 Without a Spark session, of all functions only those in
 `covey.language.semantics.function_types` have a known type.
@@ -48,10 +48,10 @@ class TypeAnalyzer(ExpressionTypes, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownTypes:
-    """A fixed table of types.
+    """Lookup of the types of expressions in a fixed mapping.
 
     Args:
-        types: for the text of each known expression its type, or the reason why Spark refuses it.
+        types: by the text of an expression, its type or the reason why Spark refuses it.
         otherwise: the result for all other expressions; None means that their types are unknown.
     """
 
@@ -60,7 +60,7 @@ class KnownTypes:
 
     @classmethod
     def from_attributes(cls, attributes: Iterable[Attribute]) -> KnownTypes:
-        """Return a table with the types of attributes by name; flags are left out."""
+        """Return a lookup of the types of attributes by their names; flags are left out."""
         return cls({a.name: a.type for a in attributes if not a.is_flag})
 
     def find(self, expression: str) -> Type | Refusal | None:
@@ -69,9 +69,9 @@ class KnownTypes:
 
 
 class NotAnalysedError(Exception):
-    """Error that lists expressions whose types are missing.
+    """Raised with the expressions whose types are missing.
 
-    The parser catches the error and reports the expressions in `missing_types`.
+    The compiler catches the error and reports the expressions in `missing_types`.
     """
 
     def __init__(self, expressions: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
-"""Expressions over an event's columns: the type of each, and the attribute that it becomes.
+"""Expressions over the columns of events: the type of each, and the attribute that it becomes.
 
-A plain column of an attribute type is that attribute. Any other expression in the place of an
-attribute becomes a derived attribute, named by its canonical text. Spark computes it once per
-event.
+A column is itself an attribute if an attribute can have its type. Any other expression that a
+condition compares becomes a derived attribute, whose name is its canonical text. Spark computes it
+once per event.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Expressions:
             column = self.names.resolve_column(node.parts[0])
             if not column.type.is_attribute:
                 raise self.names.tree.error(
-                    f"column {column.name!r} is {column.type}", node,
+                    f"column {column.name!r} is {column.type}, which cannot be compared", node,
                     "give its length in vectors={…}" if column.type.element == FLOAT
                     else "make it array<float>, and give its length in vectors={…}"
                     if column.type.element == DOUBLE
@@ -86,7 +86,7 @@ class Expressions:
         type_ = self.type_of(node)
         if not type_.is_attribute:
             raise self.names.tree.error(
-                f"this is {type_}, which cannot be an attribute", node,
+                f"this is {type_}, which cannot be compared", node,
                 "name a field of it" if type_.fields else "CAST it, or take a part of it",
             )  # fmt: skip
         return self.derive_attribute(node, type_)
@@ -122,7 +122,7 @@ class Expressions:
         return Attribute(name, type_, is_derived=True, can_raise=can_raise)
 
     def type_of(self, node: exp.Expr) -> Type:
-        """Return the type of an expression as Spark reports it.
+        """Return the type of an expression: the one that Spark reports, if `types` was given.
 
         Raises:
             NotAnalysedError: Spark must be queried first.
@@ -135,14 +135,14 @@ class Expressions:
         return self._look_up_type(node, strip_parentheses(canonical_text(self.names, node)))
 
     def is_opaque(self, node: exp.Expr) -> bool:
-        """Return whether only Spark can compare an expression, because no attribute has its type.
+        """Return whether only Spark can compare an expression: no attribute can have its type.
 
-        Without types from Spark's analyzer, the result is False.
+        If `types` was not given, return False.
         """
         return self._types is not None and not self.type_of(node).is_attribute
 
     def _look_up_type(self, node: exp.Expr, name: str) -> Type:
-        """Return the type that Spark reports for a canonical text, or VOID if Spark is not used.
+        """Return the type that Spark reports for a canonical text, or VOID if `types` is None.
 
         Raises:
             NotAnalysedError: Spark must be queried first.
@@ -210,7 +210,7 @@ class Expressions:
     def type_or_none(self, node: exp.Expr) -> Type | None:
         """Return the type of an expression, or None for a function whose type is unknown.
 
-        The arguments of such a function are checked, too.
+        The arguments of such a function are checked too.
         """
         node = unwrap_parentheses(node)
         if isinstance(node, exp.Anonymous) and call_name(node) not in FUNCTIONS:
@@ -234,7 +234,7 @@ class Expressions:
                     f"write {quote_identifier(raw[1:-1])}",
                 )
         return self.names.tree.error(
-            "this does not depend on the event", node, "compare a column with a literal"
+            "this expression does not depend on the event", node, "compare a column with a literal"
         )
 
     def _read_literal_type(self, node: exp.Expr) -> Type:
@@ -243,7 +243,7 @@ class Expressions:
             return STRING
         types = set(self.names.fix_literal_types(node))
         if len(types) != 1:
-            raise self.names.tree.error("a list is not allowed here", node)
+            raise self.names.tree.error("a list is not allowed here", node, "write one value")
         return types.pop()
 
     def _read_arithmetic_type(self, node: exp.Expr) -> Type:
@@ -264,14 +264,15 @@ class Expressions:
     def _read_operand_type(self, node: exp.Expr, other: exp.Expr) -> Type:
         """Return the type of one side of an arithmetic operator.
 
-        Beside a decimal, an integer literal is a decimal with only the digits that it has.
+        If the other side is a decimal, the type of an integer literal is a decimal whose precision
+        is the number of digits of the literal.
         """
         type_ = self._static_type(node)
         raw = self.names.fix_number(node)
         if self.names.is_literal_list(node):  # a list of one literal is a literal in parentheses
             raw, *other_raws = literals.split_list(self.names.fix_literal(node))
             if other_raws:
-                raise self.names.tree.error("a list is not allowed here", node)
+                raise self.names.tree.error("a list is not allowed here", node, "write one value")
         if raw is not None and type_.is_integral and self._static_type(other).is_decimal:
             return integer_literal_as_decimal(literals.decode_literal(raw))
         return type_
@@ -287,8 +288,9 @@ class Expressions:
         for operand in operands:
             if self._static_type(operand) not in (BOOLEAN, VOID):
                 raise self.names.tree.error(
-                    "AND, OR and NOT take conditions", operand, "use IN for several values"
-                )
+                    f"this is {self._static_type(operand)}, not a condition", operand,
+                    "compare it with a value, or use IN for several values",
+                )  # fmt: skip
         if type(node) in COMPARISONS:
             self._check_pair(node.this, node.expression)
         elif isinstance(node, exp.Between):
@@ -312,7 +314,10 @@ class Expressions:
                 raise self.names.tree.error(problem, node, "CAST them")
         elif type(node) in LIKES:
             if not self._static_type(node.this).is_scalar:
-                raise self.names.tree.error("LIKE needs a text", node, "CAST it to STRING")
+                raise self.names.tree.error(
+                    f"{LIKES[type(node)]} cannot be applied to {self._static_type(node.this)}",
+                    node, "CAST it to STRING",
+                )  # fmt: skip
         elif isinstance(node, exp.Is | exp.Escape):
             self._static_type(node.this)
 
@@ -333,8 +338,10 @@ class Expressions:
         type_ = self._static_type(node.this)
         if type_.name == "array" and type_.element is not None and len(node.expressions) == 1:
             return type_.element
+        if type_.name == "array":
+            raise self.names.tree.error("[ ] takes only one index", node, "write one index")
         raise self.names.tree.error(
-            f"{type_} has no elements to take with [ ]", node,
+            f"[ ] takes an element of an array, but this is {type_}", node,
             "write payload.user for a field" if type_.fields else "leave [ ] out",
         )  # fmt: skip
 
@@ -347,7 +354,10 @@ class Expressions:
         """Return the common type of branches, whose tests must be conditions."""
         for test in tests:
             if self._static_type(test) not in (BOOLEAN, VOID):
-                raise self.names.tree.error("a condition is expected here", test)
+                raise self.names.tree.error(
+                    f"this is {self._static_type(test)}, not a condition", test,
+                    "compare it with a value",
+                )  # fmt: skip
         types = [self._static_type(branch) for branch in branches]
         result = common_branch_type(types, self.names.space.settings)
         if result is None:
@@ -398,6 +408,8 @@ class Expressions:
             )
             raise self.names.tree.error(
                 f"{name}({types}) is outside the language", node,
-                CALL_HINTS.get(name, "CAST its arguments to types that it takes"),
+                CALL_HINTS.get(
+                    name, "check the number of its arguments, or CAST them to types that it takes"
+                ),
             )  # fmt: skip
         return type_

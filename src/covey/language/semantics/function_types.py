@@ -1,8 +1,8 @@
 """Result types of Spark's functions and operators, for derived attributes.
 
-All functions in this table are row functions. A row function that is not in the table
-(`covey.language.semantics.row_functions` has all of them) can be used if its result is cast: the
-type of `CAST(f(x) AS DOUBLE)` does not depend on `f`.
+All functions in `FUNCTIONS` are row functions. Other row functions (the module `row_functions`
+lists all) can be used if their result is cast: the type of `CAST(f(x) AS DOUBLE)` does not depend
+on `f`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ TypeRule = Callable[[Sequence[Type], SessionSettings], Type | None]
 def common_branch_type(types: Sequence[Type], settings: SessionSettings) -> Type | None:
     """Return the common type of the branches of an expression, or None if there is none.
 
-    Branches of different types must all be numbers, dates or times, so no branch is cast to or from
-    text.
+    If the branches differ in type, all of them must be numbers, dates or times, so that none is
+    cast to or from text.
     """
     branch_types = [t for t in types if t != VOID] or [VOID]
     if len(set(branch_types)) > 1 and any(
@@ -75,38 +75,44 @@ def arithmetic_type(op: str, a: Type, b: Type, settings: SessionSettings) -> Typ
 
 
 def _adjust_decimal(precision: int, scale: int) -> Type:
-    """Return a decimal type; beyond 38 digits, Spark reduces a scale above 6, but not below 6."""
+    """Return the decimal type of a result.
+
+    If the result has more than 38 digits, Spark reduces its scale, but not below 6.
+    """
     if precision <= 38:
         return decimal_type(precision, scale)
     return decimal_type(38, max(38 - (precision - scale), min(scale, 6)))
 
 
 def _always_returns(result: Type) -> TypeRule:
-    """Return a rule for functions that take arguments of any types."""
+    """Return the rule that the result type is `result` for arguments of any types."""
     return lambda types, _: result
 
 
 def _text_rule(result: Type) -> TypeRule:
-    """Return a rule for functions of scalar arguments, which Spark casts to text."""
+    """Return the rule that the result type is `result` for scalars, which Spark casts to text."""
     return lambda types, _: (
         result if types and all(t.is_scalar or t == VOID for t in types) else None
     )
 
 
 def _number_rule(result: Type) -> TypeRule:
-    """Return a rule for functions of numbers."""
+    """Return the rule that the result type is `result` for numbers."""
     return lambda types, _: result if types and all(t.is_numeric for t in types) else None
 
 
 def _date_rule(result: Type) -> TypeRule:
-    """Return a rule for functions whose first argument is a date, a time or a text."""
+    """Return the rule that the result type is `result` if a date, a time or a text comes first.
+
+    Further arguments may have any type.
+    """
     return lambda types, _: (
         result if types and (types[0].is_datetime or types[0] == STRING) else None
     )
 
 
 def _array_rule(result: Type) -> TypeRule:
-    """Return a rule for functions whose first argument is an array."""
+    """Return the rule that the result type is `result` if the first argument is an array."""
     return lambda types, _: result if types and types[0].name == "array" else None
 
 
@@ -172,7 +178,7 @@ def _truncated_time_type(types: Sequence[Type], settings: SessionSettings) -> Ty
 
 
 def _build_rules(rule: TypeRule, names: str) -> dict[str, TypeRule]:
-    """Return the rules, by function name, of functions that share a rule.
+    """Return a mapping from the names of functions to the rule that these functions share.
 
     `names` lists the functions, each with its number of arguments, such as `f/2` or `f/1-3`.
     """
@@ -185,7 +191,7 @@ def _build_rules(rule: TypeRule, names: str) -> dict[str, TypeRule]:
 
 
 def _limit_arity(rule: TypeRule, min_arguments: int, max_arguments: int) -> TypeRule:
-    """Return a rule that also refuses calls with fewer or more arguments than these limits."""
+    """Return a rule that also refuses calls with too few or too many arguments."""
     return lambda types, settings: (
         rule(types, settings) if min_arguments <= len(types) <= max_arguments else None
     )

@@ -66,17 +66,19 @@ class NameResolver:
             self.columns.setdefault(column.name.lower(), []).append(column)
 
     def resolve_column(self, identifier: exp.Expr) -> Attribute:
-        """Return the column of a name, in any case.
+        """Return the column that an identifier names; upper and lower case are not distinguished.
 
         Raises:
-            PredicateError: there is no such column, or several differ only in case.
+            PredicateError: there is no such column, or several columns have names that differ only
+                in case.
         """
         columns = self.columns.get(identifier.name.lower(), [])
         if len(columns) == 1:
             return columns[0]
         if columns:
             raise self.tree.error(
-                f"{identifier.name!r} could be any of {', '.join(c.name for c in columns)}",
+                f"{identifier.name!r} could be any of the columns "
+                f"{', '.join(c.name for c in columns)}",
                 identifier,
             )
         names = [column.name for column in self.space.columns]
@@ -119,7 +121,10 @@ class NameResolver:
         return type_, ".".join(names)
 
     def _is_alias(self, identifiers: Sequence[exp.Expr]) -> bool:
-        """Return whether the first name looks like a table's and the second is a column's."""
+        """Return whether the first name is not a column, but the second is.
+
+        In that case, the first name is probably that of a table.
+        """
         return (
             identifiers[0].name.lower() not in self.columns
             and identifiers[1].name.lower() in self.columns
@@ -136,7 +141,7 @@ class NameResolver:
                 raise self.tree.error(str(error), node) from None
         if name == "TEXT" and _SIZED.search(common_mistakes.mask_literals(self.tree.text)):
             raise self.tree.error_at_pattern(
-                _SIZED.pattern, "a text of limited length is outside the language",
+                _SIZED.pattern, "a CAST to a text of limited length is outside the language",
                 hint="CAST to string",
             )  # fmt: skip
         if name == "ARRAY" and len(node.expressions) == 1:
@@ -151,9 +156,9 @@ class NameResolver:
         """Return the numbers in parentheses after a type's name."""
         raws = literals.split_list(self.fix_literal(node))
         if not all(raw.isdigit() for raw in raws):
-            raise self.tree.error("the size of a type is a whole number", node)
+            raise self.tree.error("the size of a type must be a whole number", node)
         if any(len(raw.lstrip("0")) > _MAX_SIZE_DIGITS for raw in raws):
-            raise self.tree.error("the size of this type is too large", node, "write 38 at most")
+            raise self.tree.error("the size of this type is too large", node, "write at most 38")
         return [int(raw.lstrip("0") or "0") for raw in raws]
 
     def fix_literal(self, node: exp.Expr) -> str:
@@ -166,7 +171,7 @@ class NameResolver:
     def fix_number(self, node: exp.Expr) -> str | None:
         """Return a number as written, with its minus sign, and add its slot to `fixed_slots`.
 
-        None is returned for any other expression.
+        Return None if the expression is not a number.
         """
         inner = node.this if isinstance(node, exp.Neg) else node
         if not isinstance(inner, exp.Literal) or inner.is_string or self.is_literal_list(inner):
@@ -191,7 +196,7 @@ class NameResolver:
         """
         if self.fix_literal(node).count(",") >= _MAX_LISTED:
             raise self.tree.error(
-                f"a function may have at most {_MAX_LISTED:,} literals", node,
+                f"a list in an expression may have at most {_MAX_LISTED:,} literals", node,
                 "write fewer literals, or add a column with the value to the events",
             )  # fmt: skip
         try:
@@ -210,7 +215,7 @@ class NameResolver:
         return PredicateError(mistake.problem, self.tree.text, mistake.offset, mistake.hint)
 
     def unsupported_error(self, node: exp.Expr) -> PredicateError:
-        """Return the error of an expression that Spark may accept and that covey does not."""
+        """Return the error of an expression that covey does not accept, even if Spark does."""
         inner = node.args.get("query") or node.find(exp.Lambda) or node
         mistake_error = self.find_common_mistake()
         if mistake_error:
@@ -230,7 +235,7 @@ class NameResolver:
 
 
 def _stands_for_value(identifier: exp.Expr) -> bool:
-    """Return whether an unknown name is in a position that usually has a literal.
+    """Return whether a literal is usual at the position of an unknown name.
 
     If it is, quotes around the name may be missing.
     """
@@ -246,7 +251,11 @@ def _stands_for_value(identifier: exp.Expr) -> bool:
 
 
 def _suggest_name(name: str, names: Sequence[str], what: str = "the columns") -> str:
-    """Return the suggestion for an unknown name: a similar name, or the first eight names."""
+    """Return the suggestion for an unknown name: a similar name, or the first eight names.
+
+    `names` are the known names; if there are none, the suggestion is empty. `what` is how the
+    message calls them.
+    """
     similar = get_close_matches(name.lower(), [n.lower() for n in names], 1, 0.6)
     if similar:
         return f"did you mean {next(n for n in names if n.lower() == similar[0])}?"

@@ -2,12 +2,12 @@ r"""Sets of the characters that a part of a pattern can match, as bit masks.
 
 A set contains at least the characters that the part can match, and may contain more.
 
-There is one bit for each ASCII character. Four more bits stand for the line separators beyond
-ASCII, for the other characters of Unicode's first plane, for the characters of further planes,
-which Java stores as two `char` values, and for the end of a text. Under some flags and collations
-`k` also matches the Kelvin sign and `s` the long s. So `add_other_case` also adds the characters
-beyond ASCII to a set that has one of these letters, and the letters to a set that has characters
-beyond ASCII.
+There is one bit for each ASCII character. Four more bits mean: the line separators beyond ASCII;
+the other characters of Unicode's first plane; the characters of further planes, which Java stores
+as two `char` values; and the end of a text. Under some flags and collations `k` also matches the
+Kelvin sign, `s` the long s, and `i` the dotless i. So if a set contains one of these letters,
+`add_other_case` also adds the characters beyond ASCII, and if a set contains characters beyond
+ASCII, it also adds these letters.
 
 >>> characters_between("a", "c") == characters_between("A", "C")
 False
@@ -32,7 +32,7 @@ __all__ = [
 _BASIC, _SEPARATORS, SUPPLEMENTARY, END_OF_TEXT = 1 << 128, 1 << 129, 1 << 130, 1 << 131
 ALL_CHARACTERS, ANYTHING = END_OF_TEXT - 1, 2 * END_OF_TEXT - 1
 END_OF_LINE = END_OF_TEXT | _SEPARATORS | 1 << ord("\n") | 1 << ord("\r")
-"""What can follow the position at which `$` matches."""
+"""The set of what can follow a position at which `$` matches."""
 _ASCII = _BASIC - 1
 
 
@@ -68,7 +68,8 @@ ESCAPED_CLASSES = {
         for name, members in _NAMED.items()
     },
 }
-r"""By the letter of a class such as `\d`: the sets that it may match and certainly matches."""
+r"""By the letter of a class such as `\d`: the set of the characters that the class may match, and
+the set of those that it certainly matches."""
 
 _LETTERS = frozenset({"l", "lu", "ll", "lt", "lm", "lo", "alpha", "alphabetic", "upper", "lower",
     "uppercase", "lowercase", "letter", "ideographic", "latin"})  # fmt: skip
@@ -84,7 +85,10 @@ def characters_of_property(name: str) -> int:
 
 
 def add_other_case(members: int) -> int:
-    """Return the set `members` with the other case of each of its letters added."""
+    """Return the set `members` with the other case of each of its letters added.
+
+    The module docstring says which characters beyond ASCII are also added.
+    """
     members |= (members & _UPPER) << 32 | (members & _LOWER) >> 32
     if members & _WITH_OTHERS:
         members |= _BASIC

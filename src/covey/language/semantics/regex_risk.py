@@ -1,14 +1,14 @@
 r"""Static detection of regular expressions that can take very long or overflow the stack.
 
-Java's matcher tries the ways to match one after another and holds untried ways on its stack. Upper
-bounds of both, for any text, are computed from the tree of a pattern without running it:
+Java's matcher tries the ways to match one after another, and stores untried ways on its stack. From
+the tree of a pattern, upper bounds of the time and of the stack for any text are computed:
 
 - A repeated group, as in `(a|b)*`, needs a stack that is as deep as the text is long. Spark does
   not recover from a stack overflow, so a pattern may use 1,000 of the 7,000 frames that Java has. A
   possessive group, as in `(a|b)*+`, needs no stack.
 - A choice that the next character does not decide multiplies the steps of the parts after it: `a?a`
-  has 2 ways to match, `.*x` as many as the text has characters, and `(a|ab){40}` has 2 to the power
-  of 40. A search starts at each character of the text, which multiplies the steps again.
+  has 2 ways to match, `.*x` has one way for each character of the text, and `(a|ab){40}` has 2 to
+  the power of 40. A search starts at each character of the text, which multiplies the steps again.
 - A choice that the next character decides, as in `[a-z]+@`, multiplies nothing. A choice after
   which nothing can fail, such as the last one in `a.*b.*`, does not multiply anything either.
 
@@ -48,14 +48,13 @@ __all__ = ["find_like_risk", "find_regex_risk"]
 
 _TEXT_LENGTH = 100
 _MAX_STEPS = 40 * _TEXT_LENGTH**2
-"""The largest number of steps on any text of `_TEXT_LENGTH` characters.
+"""The largest number of steps that a pattern may need on a text of `_TEXT_LENGTH` characters.
 
-A pattern whose steps grow faster than the square of the length exceeds this number already on such
-a text.
+A pattern whose steps grow faster than the square of the length exceeds this number on such a text.
 """
 _MORE_THAN_SQUARE = 300
-"""Steps that grow by more than this factor when the text gets ten times as long are reported as
-growing faster than the square of the length."""
+"""If a text becomes ten times longer and the steps grow by more than this factor, they are reported
+as growing faster than the square of the length."""
 _MAX_DEPTH = 1_000  # frames of 130 bytes; Spark has already used a part of the stack of 1 MiB
 _MAX_WILDCARDS = 2  # % before the end of a LIKE pattern
 
@@ -72,9 +71,9 @@ class _Follow(NamedTuple):
     """What follows a part of a pattern. If nothing that follows can fail, None is used instead.
 
     Args:
-        first: the set of characters at which it can start.
-        entry_steps: the steps after which the matcher knows that what follows does not start at a
-            position.
+        first: the set of characters with which the following parts can start.
+        entry_steps: the number of steps after which the matcher knows that the following parts do
+            not match at a position.
     """
 
     first: int
@@ -94,8 +93,8 @@ class _Cost(NamedTuple):
     """Cost of a part of a pattern at one position of a text.
 
     Args:
-        ways: how often the following part is tried beyond its first character.
-        steps: the steps inside the part.
+        ways: the number of times that the parts after it are tried beyond their first character.
+        steps: the number of steps inside the part.
     """
 
     ways: float
@@ -131,10 +130,10 @@ def find_regex_risk(pattern: str) -> str | None:
 
 
 def find_like_risk(pattern: str) -> str | None:
-    """Return the risk of a LIKE pattern, which Spark turns into a regular expression, or None.
+    """Return the risk of a LIKE pattern, as the end of a message, or None.
 
-    Escapes are not interpreted, because an escaped wildcard, which matches only itself, costs at
-    most as much as a wildcard.
+    Spark converts the pattern to a regular expression. Escapes are not interpreted, because an
+    escaped wildcard, which matches only itself, does not cost more than a wildcard.
 
     >>> find_like_risk("%a%b%"), find_like_risk("%a%b%c")
     (None, 'may take very long: more than 2 wildcards % before its end')
@@ -195,7 +194,7 @@ def _is_anchored(node: Node) -> bool:
 
 
 def _children(node: Node) -> Sequence[Node]:
-    """Return the parts of a node; a node without parts has an empty sequence."""
+    """Return the direct parts of a node; for a node without parts, an empty sequence."""
     match node:
         case Concatenation():
             return node.parts
@@ -273,7 +272,10 @@ class _Counter:
         return _Cost(ways, steps)
 
     def _count_alternation(self, node: Alternation, follow: _Follow | None) -> _Cost:
-        """Return the cost of branches; those that start with different characters do not add up."""
+        """Return the cost of branches.
+
+        Only the ways of branches that can start with the same character are added up.
+        """
         costs = [self.count(branch, follow) for branch in node.branches]
         steps = sum(cost.steps for cost in costs) + len(costs)
         if follow is None:
@@ -328,9 +330,9 @@ class _Counter:
 
 
 def _find_most_ways(ways_by_first: Mapping[int, float]) -> float:
-    """Return the largest number of ways that can start at one character.
+    """Return the largest number of ways that can start with the same character.
 
-    `ways_by_first` has the ways of branches by the set of characters at which these can start.
+    `ways_by_first` contains numbers of ways by the set of characters with which these can start.
     """
     if len(ways_by_first) > _MAX_COMPARED:
         return sum(ways_by_first.values())
@@ -341,7 +343,7 @@ def _find_most_ways(ways_by_first: Mapping[int, float]) -> float:
 
 
 def _count_prefixes(words: Sequence[str]) -> int:
-    """Return the largest number of words that are prefixes of the same text.
+    """Return the largest number of words, counting repetitions, that are prefixes of one text.
 
     >>> _count_prefixes(["pixel", "pixel pro", "phone", "pixel 7", "pixel"])
     3

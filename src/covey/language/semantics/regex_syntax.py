@@ -1,9 +1,10 @@
 r"""Parser from regular expressions, as Java reads them, to trees.
 
-A tree overestimates what a pattern matches: it has the characters with which a part can begin under
-any flags and any collation, so letters match in both cases and a dot matches every character.
-Patterns are refused if their meaning in Java is not certain: classes inside classes, references to
-groups, the flags x and U, `\R`, `\X`, `\b{g}`, and repetitions of repetitions or of assertions.
+A tree overestimates what a pattern matches: it contains the characters with which a part can begin
+under any flags and any collation, so letters match in both cases and a dot matches every character.
+Patterns are refused if their meaning in Java is not certain: if they contain classes inside
+classes, references to groups, flags other than i, m and s, `\R`, `\X`, `\b{g}`, or repetitions of
+repetitions or of assertions.
 
 Cost: linear in the length of a pattern, and bounded, because patterns with too many parts are
 refused.
@@ -49,8 +50,8 @@ __all__ = [
 UNBOUNDED = 1 << 31
 """The largest count of a repetition without an upper bound."""
 _MAX_PARTS = 1_500
-_MAX_NESTING = 50  # nested groups; the stack of Java's compiler has room for 1,800
-_MAX_CLASS_ITEMS = 500  # an item may be a frame of Java's matcher; the stack has room for 4,500
+_MAX_NESTING = 50  # nested groups; with 1,800, the stack of Java's compiler is full
+_MAX_CLASS_ITEMS = 500  # an item may be a frame of Java's matcher; with 4,500, the stack is full
 
 _QUOTED = re.compile(r"\\Q(.*?)(?:\\E|\Z)|\\.", re.DOTALL)
 _LITERALS = re.compile(r"[^\\\[(){.*+?^$|]+")
@@ -77,8 +78,8 @@ _CLASS_IN_CLASS = "cannot be checked: it has a class inside a class"
 class RegexSyntaxError(Exception):
     """Error of a pattern that is not valid, too large, or whose meaning in Java is not certain.
 
-    The message is the end of a sentence about the pattern. For a pattern that Java certainly
-    refuses, it starts with `is not valid`.
+    The message is the end of a sentence that begins with `this pattern`. If Java certainly refuses
+    the pattern, the message starts with `is not valid`.
     """
 
 
@@ -87,12 +88,14 @@ class Traits:
     """Properties of a part of a pattern that its cost depends on.
 
     Args:
-        first: the set of characters at which a match can start; it contains the end of the text for
-            some assertions.
+        first: the set of characters with which a match can start; for some assertions, it contains
+            the end of the text.
         can_be_empty: whether the part can match the empty text.
-        cannot_fail: whether the part matches at every position, at least the empty text.
-        entry_steps: the steps after which Java's matcher knows that no match starts at a position.
-        depth: the frames of the part on Java's stack while the parts after it are tried.
+        cannot_fail: whether the part matches at every position, even if only the empty text.
+        entry_steps: the number of steps after which Java's matcher knows that no match starts at a
+            position.
+        depth: the number of frames that the part has on Java's stack while the parts after it are
+            tried.
         max_length: the largest number of characters of a match.
     """
 
@@ -113,7 +116,7 @@ class Character:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Several literal characters, in lower case."""
+    """Several literal characters; `text` contains them in lower case."""
 
     traits: Traits
     text: str
@@ -178,7 +181,7 @@ _ANY = Character(Traits(ALL_CHARACTERS))
 
 
 def _make_assertion(first: int, *, is_begin: bool = False) -> Node:
-    """Return an assertion that only characters of `first` can follow."""
+    """Return an assertion; only characters in the set `first` can follow the asserted position."""
     return Assertion(Traits(first, can_be_empty=True, max_length=0), is_begin)
 
 
@@ -262,7 +265,7 @@ def make_repetition(body: Node, min_count: int, max_count: int, mode: str) -> No
 
 
 def _expand_quotes(pattern: str) -> str:
-    r"""Return a pattern with escapes in place of `\Q…\E`."""
+    r"""Return a pattern in which `\Q…\E` is replaced by escaped characters."""
     if "\\Q" not in pattern:
         return pattern
     return _QUOTED.sub(
@@ -441,10 +444,11 @@ class _Reader:
         return escape
 
     def _read_escaped(self, found: re.Match[str]) -> tuple[int, int, str]:
-        """Return the set of characters that an escape may match, and the set it certainly matches.
+        """Return what an escape matches.
 
-        The third result is the character of the escape; it is empty if the escape stands for
-        several characters.
+        Returns:
+            The set of characters that the escape may match, the set of those that it certainly
+            matches, and its character; the last is empty if the escape matches several characters.
         """
         self._at = found.end()
         if (name := found["property"] or found["letter"]) is not None:
@@ -493,9 +497,10 @@ class _Reader:
         return Character(Traits(members))
 
     def _read_class_item(self) -> tuple[int, int]:
-        """Read a character, range or escape of a class.
+        """Read a character, a range or an escape of a class.
 
-        Return the set of characters that it may match, and the set that it certainly matches.
+        Return the set of characters that it may match, and the set of those that it certainly
+        matches.
         """
         members, certain, low = self._read_class_character()
         following = self._pattern[self._at + 1 : self._at + 2]
@@ -506,14 +511,16 @@ class _Reader:
         self._at += 1
         _, _, high = self._read_class_character()
         if not high:
-            raise RegexSyntaxError("cannot be checked: it has a range with several last characters")
+            raise RegexSyntaxError(
+                "cannot be checked: it has a range that does not end with a single character"
+            )
         if high < low:
             raise RegexSyntaxError("is not valid: the characters of a range are in the wrong order")
         members = characters_between(low, high)
         return members, members & ((1 << 128) - 1)
 
     def _read_class_character(self) -> tuple[int, int, str]:
-        """Read a character or escape of a class; the results are those of `_read_escaped`."""
+        """Read a character or an escape of a class; return the same as `_read_escaped`."""
         character = self._pattern[self._at : self._at + 1]
         if not character:
             raise RegexSyntaxError("is not valid: a character class has no closing ]")

@@ -2,14 +2,14 @@
 
 A row function is deterministic, computes one value from the values of one row, and reads nothing
 else: no other row, no clock, no session, no file. Functions that are not listed are refused, so a
-function that a later Spark adds cannot be called before it has been reviewed. A test compares the
-list with the registry of the installed Spark.
+function that a later version of Spark adds cannot be called before it has been reviewed. A test
+compares the list with the functions of the installed Spark.
 
 Some arguments are programs themselves, such as patterns and formats, or set the length of a
-result. `CHECKED_ARGUMENTS` lists them all, and `covey.language.semantics.arguments` checks them.
+result. `CHECKED_ARGUMENTS` lists all of them, and `covey.language.semantics.arguments` checks them.
 Other arguments are not plain data either, but Spark itself accepts only a few values for them:
 charsets, collations, units of time, padding modes, formats of `to_binary`, and characters of
-`mask`. A map of options cannot be written, because `map` is refused.
+`mask`. A map of options cannot be written, because the function `map` is refused.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ ROW_FUNCTIONS = frozenset(name for names in _BY_GROUP.values() for name in names
 
 
 class ArgumentKind(Enum):
-    """Kind of an argument that is checked; the value of a member is its word in messages."""
+    """Kind of an argument that is checked. The value of a member is the word that messages use."""
 
     PATTERN = "pattern"
     URL_KEY = "key"
@@ -177,7 +177,7 @@ _CHECKED_PLACES: dict[ArgumentKind, dict[str, tuple[int, ...]]] = {
 
 
 def _list_by_function() -> dict[str, dict[int, ArgumentKind]]:
-    """Return `_CHECKED_PLACES` by function instead of by kind."""
+    """Return the content of `_CHECKED_PLACES`, by function instead of by kind."""
     checked: dict[str, dict[int, ArgumentKind]] = {}
     for kind, functions in _CHECKED_PLACES.items():
         for name, positions in functions.items():
@@ -226,14 +226,14 @@ REFUSED_FUNCTIONS = {
     "runs code that is not part of Spark SQL": """
         from_avro from_protobuf java_method reflect schema_of_avro to_avro to_protobuf try_reflect
     """,
-    "does not recover from a null or repeated key: Spark fails on later events": """
+    "makes Spark fail on all later events after one null or repeated key": """
         map map_concat map_from_arrays map_from_entries str_to_map
     """,
-    "reads files and URLs that a document names": """
+    "may read files and URLs that an XML document names": """
         xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number
         xpath_short xpath_string
     """,
-    "trusts bytes to be a sketch: other bytes can crash Spark": """
+    "can crash Spark if its argument is not a valid sketch": """
         approx_top_k_estimate hll_sketch_estimate hll_union kll_sketch_get_n_bigint
         kll_sketch_get_n_double kll_sketch_get_n_float kll_sketch_get_quantile_bigint
         kll_sketch_get_quantile_double kll_sketch_get_quantile_float kll_sketch_get_rank_bigint
@@ -248,7 +248,7 @@ REFUSED_FUNCTIONS = {
         tuple_sketch_theta_double tuple_sketch_theta_integer tuple_union_double
         tuple_union_integer tuple_union_theta_double tuple_union_theta_integer
     """,
-    "trusts bytes to be a geometry: other bytes can crash Spark": """
+    "can crash Spark if its argument is not a valid geometry": """
         st_geogfromwkb st_geomfromwkb
     """,
     "takes a function with ->, which is outside the language": """
@@ -256,7 +256,7 @@ REFUSED_FUNCTIONS = {
         transform_keys transform_values zip_with
     """,
 }
-"""Functions of Spark that a predicate may not call, by the reason that messages give."""
+"""By the reason that messages give: the functions of Spark that a predicate may not call."""
 
 _REASONS = {name: reason for reason, names in REFUSED_FUNCTIONS.items() for name in names.split()}
 
@@ -264,7 +264,7 @@ _REASONS = {name: reason for reason, names in REFUSED_FUNCTIONS.items() for name
 def find_refusal_reason(name: str) -> str | None:
     """Return the reason why a function of Spark may not be called, as the end of a message.
 
-    None is returned for row functions and for unknown names.
+    Return None for row functions and for unknown names.
 
     >>> find_refusal_reason("uuid"), find_refusal_reason("lower"), find_refusal_reason("medain")
     ('returns another value on each call', None, None)

@@ -1,9 +1,9 @@
-"""Detection of total expressions, which Spark computes for every event without an exception.
+"""Detection of total expressions: those for which Spark never raises an exception.
 
 All other expressions are guarded (`covey.space.guard`), and guarded expressions are computed twice.
-An expression counts as total only if that is certain: each of its functions never raises, and the
-arguments have the types that the function takes, because Spark casts other types and a cast may
-raise.
+An expression counts as total only if this is certain: none of its functions ever raises an
+exception, and the arguments have the types that the functions take, because Spark casts arguments
+of other types, and a cast may raise an exception.
 """
 
 from __future__ import annotations
@@ -66,21 +66,23 @@ _TOTAL_FUNCTIONS = {
     **dict.fromkeys(["array_size", "cardinality", "size"], "a"),
     **dict.fromkeys(["isnotnull", "isnull"], "*"),
 }  # fmt: skip
-"""Functions that never raise, with the kinds of their arguments; the last arguments may be
-missing."""
+"""Functions that never raise an exception, with the kinds of their arguments, one letter each. A
+call may leave out the last arguments."""
 
 _ANY_NUMBER = {"concat": "s", "concat_ws": "s", "hash": "*", "xxhash64": "*"}
-"""Functions of any number of arguments that never raise, with the one kind of all arguments."""
+"""Functions of any number of arguments that never raise an exception, with the kind that all
+arguments must have."""
 
 
 class TotalityChecker:
-    """Decides whether Spark might raise when it computes an expression.
+    """Decides whether Spark might raise an exception when it computes an expression.
 
-    An expression that certainly never raises is total.
+    An expression for which Spark certainly never raises an exception is total.
 
     Args:
-        names: resolver of the names in the predicate.
-        static_type: returns the type of an expression without Spark, or raises PredicateError.
+        names: the resolver of the names in the predicate.
+        static_type: a function that returns the type of an expression without Spark, or raises
+            PredicateError.
     """
 
     def __init__(self, names: NameResolver, static_type: Callable[[exp.Expr], Type]) -> None:
@@ -88,7 +90,10 @@ class TotalityChecker:
         self._ansi = names.space.settings.ansi
 
     def can_raise(self, node: exp.Expr) -> bool:
-        """Return whether Spark might raise when it computes an expression."""
+        """Return whether Spark might raise an exception when it computes an expression.
+
+        False is always right.
+        """
         try:
             return not self._is_total(node)
         except (PredicateError, RecursionError):
@@ -128,7 +133,7 @@ class TotalityChecker:
         return False
 
     def _is_plain_pattern(self, node: exp.Expr) -> bool:
-        """Return whether LIKE matches a text with a literal pattern that has no backslash."""
+        """Return whether a node is LIKE or ILIKE on a text, with a literal without backslashes."""
         pattern = unwrap_parentheses(node.expression)
         if isinstance(node, exp.RegexpLike) or not isinstance(pattern, exp.Literal):
             return False
@@ -137,7 +142,7 @@ class TotalityChecker:
 
 
 def _are_comparable(types: list[Type]) -> bool:
-    """Return whether values of these types are compared without a cast that may raise."""
+    """Return whether Spark compares values of these types without a cast that may raise."""
     return len(set(types)) == 1 or all(t.is_numeric and not t.is_decimal for t in types)
 
 

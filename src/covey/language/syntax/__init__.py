@@ -1,12 +1,14 @@
 """Templates, conjuncts and syntax trees: the grammar of predicates, without their meaning.
 
 sqlglot is used only for the grammar. Literals are replaced by numbered slots before sqlglot reads a
-text, and calls of functions are left as the user wrote them. A text that sqlglot and Spark read
-differently is refused with an error at that position, so every tree has Spark's meaning.
+text, and calls of functions are left as the user wrote them. If sqlglot and Spark read a part of a
+text differently, the text is refused with an error at that part. So every tree has the meaning that
+Spark gives to its text.
 
 Modules in the order in which data passes through them:
 
 - `conjuncts`: splitting of a template's text at its ANDs, so that each conjunct is parsed once.
-- `grammar`: `parse_tree`, one text as a `PredicateTree`, with checks of size, depth and precedence.
+- `grammar`: `parse_tree`, which reads one text as a `PredicateTree`, and checks its size, depth and
+  precedence.
 - `ast_utils`: signs of operators, parentheses, and chains of ANDs and ORs.
 """

@@ -27,7 +27,7 @@ def split_conjuncts(template: str) -> list[str]:
 
 
 def _rejoin_pieces(pieces: Sequence[str]) -> Iterator[str]:
-    """Yield the conjuncts that pieces between ANDs make up.
+    """Yield the conjuncts of a template that was split into `pieces` at every AND.
 
     Pieces are joined again if the AND between them is in parentheses or belongs to a BETWEEN.
     """
@@ -44,6 +44,6 @@ def _rejoin_pieces(pieces: Sequence[str]) -> Iterator[str]:
 
 
 def fill_template(template: str, raws: Sequence[str]) -> str:
-    """Return the text of a template with its literals, as written, filled in."""
+    """Return the text of a template in which the literals `raws`, as written, are filled in."""
     parts = template.split(SLOT_MARK)
     return "".join(part + raw for part, raw in zip(parts, [*raws, ""], strict=True))

@@ -1,7 +1,8 @@
 """Parser of Spark SQL's grammar: a predicate's text as a tree with numbered slots for literals.
 
 sqlglot is used only for the grammar. Calls of functions are left as the user wrote them, because
-sqlglot's own classes would rewrite some; literals are read by `covey.language.values.literals`.
+sqlglot's own classes of functions would rewrite some of them. Literals are read by
+`covey.language.values.literals`.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ _GRAMMAR = _Grammar()
 class PredicateTree:
     """A parsed predicate, with the literals of its slots and the source position of each node.
 
-    `root` is the syntax tree; `raws` has the literals as written, by slot. sqlglot reads the text
-    with slots in place of literals. From position `_starts[i]` of that text to the next start, the
-    position in the user's `text` is larger by `_shifts[i]`.
+    `root` is the syntax tree, and `raws` contains the literals as written, by slot. sqlglot reads a
+    text with slots in place of literals. A position p of that text, from `_starts[i]` to before
+    `_starts[i + 1]`, is position p + `_shifts[i]` of the user's `text`.
     """
 
     text: str
@@ -70,10 +71,14 @@ class PredicateTree:
     _shifts: tuple[int, ...]
 
     def slot_of(self, node: exp.Expr) -> int:
-        """Return the slot of a literal node; raise PredicateError if the node is not a slot."""
+        """Return the slot of a literal node; raise PredicateError if it has no slot."""
         match = _SLOT.fullmatch(str(node.this))
         if match is None or int(match.group(1)) >= len(self.raws):
-            raise self.error("Spark would not read a literal here", node)
+            raise self.error(
+                "Spark does not read this as a literal",
+                node,
+                "write it as a number, or as a text in quotes",
+            )
         return int(match.group(1))
 
     def error(self, problem: str, node: exp.Expr | None = None, hint: str = "") -> PredicateError:
@@ -83,10 +88,10 @@ class PredicateTree:
     def error_at_pattern(
         self, pattern: str, problem: str, node: exp.Expr | None = None, hint: str = ""
     ) -> PredicateError:
-        """Return an error at the first match of a pattern after a node's start.
+        """Return an error at the first match of a pattern after the start of a node.
 
-        Use it for nodes whose position sqlglot does not record. Without a match, the error is at
-        the start itself.
+        Use it for nodes whose position sqlglot does not record. If nothing matches, the error is at
+        the start of the node.
         """
         masked = common_mistakes.mask_literals(self.text)
         start = self._find_source_start(node)
@@ -100,7 +105,7 @@ class PredicateTree:
         return PredicateError(problem, self.text, offset, hint)
 
     def _find_source_start(self, node: exp.Expr | None) -> int:
-        """Return the first position of a node in the user's text, 0 if it is not recorded."""
+        """Return the position in the user's text at which a node starts, or 0 if it is unknown."""
         starts = (
             [n.meta["start"] for n in node.walk() if n._meta and "start" in n.meta] if node else []
         )
@@ -119,8 +124,8 @@ def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
     """Return the syntax tree of one predicate.
 
     Raises:
-        PredicateError: the text is not a predicate, exceeds a limit, or Spark could read it
-            differently; the error has the position.
+        PredicateError: the text is not a predicate or exceeds a limit, or Spark could read it
+            differently. The error contains the position.
     """
     check_length(text, limits)
     sql, raws, starts, shifts = _replace_literals(literals.blank_comments(text))
@@ -158,7 +163,10 @@ def parse_tree(text: str, limits: PredicateLimits) -> PredicateTree:
 
 
 def check_length(text: str, limits: PredicateLimits) -> None:
-    """Raise PredicateError if a text exceeds the limits of length."""
+    """Raise PredicateError if a text certainly exceeds one of the limits of length.
+
+    Only a text without any literal is compared with `max_template`; see `check_template`.
+    """
     if len(text) > limits.max_characters:
         problem = (
             f"a predicate may have at most {limits.max_characters:,} characters, got {len(text):,}"
@@ -176,23 +184,25 @@ def check_template(text: str, length: int, slots: int, limits: PredicateLimits) 
 
     `length` is the number of characters of the text without its literals.
     """
-    if length > limits.max_template or slots > _MAX_SLOTS:
-        raise PredicateError(
+    if length > limits.max_template:
+        problem = (
             f"a predicate may have at most {limits.max_template:,} characters besides its "
-            f"literals, got {length:,}",
-            text[:200],
-            0,
-            "split it into several predicates",
+            f"literals, got {length:,}"
         )
+    elif slots > _MAX_SLOTS:
+        problem = f"a predicate may have at most {_MAX_SLOTS:,} literals, got {slots:,}"
+    else:
+        return
+    raise PredicateError(problem, text[:200], 0, "split it into several predicates")
 
 
 _MAX_SLOTS = 99_999  # a slot has five digits
 
 
 def _replace_literals(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return a text with slots in place of literals, the literals, and the position mapping.
+    """Return a text with slots in place of literals, and the literals.
 
-    The mapping consists of two tuples: `_starts` and `_shifts` of `PredicateTree`.
+    The third and the fourth result are `_starts` and `_shifts` of `PredicateTree`.
     """
     pieces: list[str] = []
     raws: list[str] = []
@@ -214,7 +224,7 @@ def _replace_literals(text: str) -> tuple[str, tuple[str, ...], tuple[int, ...],
 
 
 def _slot_token(raw: str, slot: int) -> str:
-    """Return the token that replaces a literal: a list, a text or a number like the literal."""
+    """Return the token that replaces a literal; like the literal, it is a list, text or number."""
     name = f"77{slot:05d}77"
     if raw[0] == "(":
         return f"({name})"
@@ -293,7 +303,7 @@ _ENDS_VALUE = frozenset(
     {TokenType.NUMBER, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN,
      TokenType.R_BRACKET, TokenType.RAW_STRING, TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
 )  # fmt: skip
-"""Tokens that can end a value; a plus after one of them is an addition."""
+"""Types of tokens that can end a value. A plus after such a token is an addition."""
 
 
 def _check_counts(tree: PredicateTree, tokens: Sequence[Token]) -> None:
@@ -306,7 +316,9 @@ def _check_counts(tree: PredicateTree, tokens: Sequence[Token]) -> None:
     if counts[TokenType.BETWEEN] > counts[TokenType.AND]:
         start = next(token.start for token in tokens if token.token_type is TokenType.BETWEEN)
         hint = "write BETWEEN 5 AND 10"
-        raise PredicateError("BETWEEN lacks its AND", tree.text, tree.source_offset(start), hint)
+        raise PredicateError(
+            "BETWEEN has no AND after it", tree.text, tree.source_offset(start), hint
+        )
 
 
 def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
@@ -331,7 +343,9 @@ def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
         if opens and closes and not is_empty_pair:
             offset = tree.source_offset(token.start)
             problem = "a value is missing before or after a comma"
-            raise PredicateError(problem, tree.text, offset, "leave it out")
+            raise PredicateError(
+                problem, tree.text, offset, "write the value, or leave the comma out"
+            )
         if token.token_type in (TokenType.ISNULL, TokenType.NOTNULL) and not is_call:
             hint = "write IS NULL" if token.token_type is TokenType.ISNULL else "write IS NOT NULL"
             offset = tree.source_offset(token.start)
@@ -343,7 +357,9 @@ def _check_signs(tree: PredicateTree, tokens: Sequence[Token]) -> None:
         is_cast = following is not None and following.token_type is TokenType.DCOLON
         if after is None or after.token_type is not TokenType.NUMBER or is_cast:
             offset = tree.source_offset(plus.start)
-            raise PredicateError("this + has no value before it", tree.text, offset, "leave it out")
+            raise PredicateError(
+                "this + has no value before it", tree.text, offset, "leave the + out"
+            )
 
 
 def _bind_minus_signs(tokens: Sequence[Token], root: exp.Expr) -> exp.Expr:
@@ -388,8 +404,8 @@ _SIZED_TYPES = frozenset({"char", "character", "dec", "decimal", "numeric", "tim
 def _check_types(tree: PredicateTree, tokens: Sequence[Token]) -> None:
     """Raise PredicateError for casts that sqlglot and Spark read differently.
 
-    sqlglot accepts names of types that Spark does not have, and in `DATE '2024-05-31'::STRING` it
-    applies the cast to the text before DATE.
+    sqlglot accepts names of types that Spark does not have. In `DATE '2024-05-31'::STRING`, sqlglot
+    first casts the text to STRING, and then the result to DATE.
     """
     for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
         is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
@@ -418,9 +434,9 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
 
 
 def _check_precedence(tree: PredicateTree) -> None:
-    """Raise PredicateError where Spark and sqlglot bind operators in a different order.
+    """Raise PredicateError if Spark and sqlglot may give operators a different precedence.
 
-    Parentheses make the order explicit.
+    With parentheses, the order is explicit, and no error is raised.
     """
     conditions = (*_COMPARISONS, *_RANGE_CONDITIONS, exp.Not)
     for node in tree.root.walk():
@@ -450,14 +466,15 @@ def _make_precedence_error(tree: PredicateTree, node: exp.Expr) -> PredicateErro
         ("||", "joins texts", "OR"), ("|", "works on bits", "OR"), ("&", "works on bits", "AND")
     ):  # fmt: skip
         if sign in common_mistakes.mask_literals(tree.text):
-            return tree.error_at_pattern(re.escape(sign), f"{sign} {effect}", hint=f"write {word}")
+            problem = f"{sign} {effect}, not conditions"
+            return tree.error_at_pattern(re.escape(sign), problem, hint=f"write {word}")
     return tree.error(
         "comparisons cannot be chained", node, "write 1 < x AND x < 5, or x BETWEEN 1 AND 5"
     )
 
 
 def _explain_parse_error(tree: PredicateTree, sql: str, error: ParseError) -> PredicateError:
-    """Return an error for people who write predicates, in place of an error of sqlglot."""
+    """Return an error that describes a text that sqlglot cannot parse, without sqlglot's terms."""
     text = tree.text
     mistake = (
         common_mistakes.find_common_mistake(text)
@@ -468,7 +485,7 @@ def _explain_parse_error(tree: PredicateTree, sql: str, error: ParseError) -> Pr
 
 
 def _diagnose_stop(tree: PredicateTree, sql: str, error: ParseError) -> common_mistakes.Mistake:
-    """Return the mistake that is likely at the position at which sqlglot stopped."""
+    """Return the mistake that is probable at the position at which sqlglot stopped."""
     details = error.errors[0] if error.errors else {}
     line, column = details.get("line") or 1, details.get("col") or 1
     token = str(details.get("highlight") or "")

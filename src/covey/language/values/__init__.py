@@ -1,16 +1,16 @@
 """Literals: extraction from a text, decoding, casts, comparison with keys, and writing.
 
-Literals never pass through the SQL parser. They have the type and value that Spark's lexer gives
-them, and a comparison with a literal becomes a pair of bounds in the ordered keys of an attribute.
-Columns of plain literals are decoded together; literals that these fast paths do not cover are
-decoded one by one, with the same result.
+The SQL parser does not read literals. They have the type and value that Spark's lexer gives them,
+and a comparison with a literal becomes a pair of bounds in the ordered keys of an attribute.
+Columns of plain literals are decoded together. Other literals are decoded one by one, with the same
+result.
 
 Modules in the order in which data passes through them:
 
-- `literals`: template and literals of a text; kind, type and value of one literal.
+- `literals`: the template and the literals of a text; kind, type and value of one literal.
 - `casts`: Spark's casts from text to number, date, time and boolean.
-- `coercion`: the common type of a comparison, and the key bound of a literal.
-- `literal_columns`: the literals of many predicates, one slot of their template at a time.
+- `coercion`: the common type of a comparison, and the bounds of a literal in the keys.
+- `literal_columns`: the literals of many predicates, read one slot of the template at a time.
 - `vector_literals`: arrays of numbers as float32 vectors.
 - `sql_literals`: keys and texts written as Spark literals.
 """

@@ -1,9 +1,10 @@
 """Spark's casts from text to number, date, time and boolean, as comparisons apply them.
 
-Each function returns the value, or None if Spark's cast fails (null, or an error in ANSI mode).
-Dates are in days since 1970-01-01, times in microseconds. LiteralError is raised for two kinds of
-texts although Spark would cast them: texts whose meaning changes with the current time (`'today'`,
-a time without a date), and texts that are hardly ever intended (`'0x1p3'`).
+Each function returns the value, or None if Spark's cast fails: Spark returns null or, in ANSI mode,
+raises an error. Dates are in days and times in microseconds since 1970-01-01. LiteralError is
+raised for two kinds of texts although Spark would cast them: texts whose meaning changes with the
+current time (`'today'`, a time without a date), and texts that are hardly ever intended
+(`'0x1p3'`).
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ def literal_hint(type_: Type) -> str:
 
 
 def to_boolean(text: str) -> bool | None:
-    """Return True for `t`, `true`, `y`, `yes` and `1`, and False for their opposites, in any case.
+    """Return the boolean of a text, or None if it has none.
 
-    None is returned for any other text.
+    `t`, `true`, `y`, `yes` and `1` are true, and `f`, `false`, `n`, `no` and `0` are false, in
+    upper and in lower case.
     """
     word = text.strip(_BLANK).lower()
     if word in ("t", "true", "y", "yes", "1"):
@@ -94,10 +96,10 @@ _SPECIAL = {
 
 
 def to_double(text: str) -> Decimal | float | None:
-    """Return the number of a text exactly as written; the caller rounds it to float or double.
+    """Return the number of a text exactly as written, or None if the text is not a number.
 
-    Infinities and NaN are floats, all other numbers are decimals. Numbers far beyond the range of
-    doubles become zero or infinity.
+    The caller rounds the number to float or double. Infinities and NaN are returned as floats, all
+    other numbers as decimals. A number far beyond the range of doubles becomes zero or infinity.
     """
     text = text.strip(_BLANK[:-1])
     if _FLOAT.fullmatch(text):
@@ -111,7 +113,8 @@ def _parse_number(text: str) -> Decimal | float:
     """Return a number as a decimal, or the zero or infinity to which any double would round it.
 
     Raises:
-        LiteralError: the number has more than 4,000 characters, or 9 in its exponent.
+        LiteralError: the number has more than 4,000 characters without its exponent, or its
+            exponent has more than 9.
     """
     number, _, exponent = text.lower().partition("e")
     if len(exponent) > 9 or len(number) > 4000:
@@ -130,7 +133,10 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", 
 
 
 def to_decimal(text: str, type_: Type) -> Decimal | None:
-    """Return a decimal rounded half up to the type's scale, or None if it does not fit the type."""
+    """Return the decimal of a text, rounded half up to the scale of a type.
+
+    Return None if the text is not a number, or the number does not fit the type.
+    """
     text = text.strip(_BLANK[:-1])
     if not _DECIMAL.fullmatch(text):
         if any(character.isdigit() and not character.isascii() for character in text):
@@ -161,7 +167,8 @@ _DATE = re.compile(
 def to_date(text: str) -> int | None:
     """Return the days since 1970-01-01 of `yyyy`, `yyyy-m`, `yyyy-m-d` or `epoch`.
 
-    Any text after a day and a blank or T is ignored.
+    After the day, a blank or T may follow, with any text after it, which is ignored. Return None
+    for any other text, and for a date that does not exist.
     """
     match = _DATE.fullmatch(text.strip(_BLANK))
     if match is None:
@@ -179,9 +186,9 @@ _TIME = re.compile(
 
 
 def _parse_time(text: str) -> tuple[int, str | None] | None:
-    """Return the local time of a text in microseconds, and its time zone as written or None.
+    """Return the local time of a text in microseconds, and its time zone as written.
 
-    None alone is returned if the text is not a time.
+    The time zone is None if the text has none. If the text is not a time, the result is None.
     """
     match = _TIME.fullmatch(text.strip(_BLANK))
     if match is None:
@@ -202,13 +209,13 @@ _WORDS = re.compile(r"(epoch|now|today|yesterday|tomorrow)(?:\s+\S.*)?", re.IGNO
 def _parse_special_word(text: str) -> int | None:
     """Return 0 for `epoch`; raise LiteralError for words and times that depend on the current day.
 
-    None is returned for any other text.
+    Return None for any other text.
     """
     word = text.strip(_BLANK)
     if word.lower() == "epoch":
         return 0
     if _WORDS.fullmatch(word) or re.match(r"T?[0-9]{1,2}:", word):
-        raise LiteralError(f"{word!r} changes its meaning every day; write a date")
+        raise LiteralError(f"the meaning of {word!r} changes every day; write a date")
     return None
 
 
@@ -250,10 +257,10 @@ _OFFSET = re.compile(
 
 
 def _parse_zone(zone: str, settings: SessionSettings) -> int | Clock | None:
-    """Return a time zone as seconds east of UTC or as the clock of a region.
+    """Return a time zone as its offset from UTC in seconds, or as the clock of a region.
 
-    None is returned for an offset or region that Spark refuses. LiteralError is raised for names
-    without a slash, such as CET, and for regions that only Spark knows.
+    Return None for an offset or region that Spark refuses. LiteralError is raised for names without
+    a slash, such as CET, and for regions that only Spark knows.
     """
     zone = zone.strip(_BLANK)
     if zone in ("Z", "UTC", "GMT", "UT"):
@@ -267,7 +274,8 @@ def _parse_zone(zone: str, settings: SessionSettings) -> int | Clock | None:
         return total if sign == "+" else -total
     if "/" not in zone:
         raise LiteralError(
-            f"time zone {zone!r} is not supported: write an offset or a region such as Europe/Rome"
+            f"time zone {zone!r} is not supported: write an offset such as +02:00, or a region "
+            "such as Europe/Rome"
         )
     try:
         return settings.find_named_clock(zone)
@@ -293,7 +301,10 @@ def _subtract_offset(local_us: int, clock: Clock) -> int:
 
 
 def start_of_day(days: int, settings: SessionSettings) -> int:
-    """Return the first moment of a day; if a clock change skips midnight, the end of the gap."""
+    """Return the first moment of a day in the session's time zone.
+
+    If a clock change skips midnight, this is the moment of the change.
+    """
     midnight = days * DAY_US
     moment = local_to_utc(midnight, settings)
     if utc_to_local(moment, settings) == midnight:
@@ -328,7 +339,7 @@ def _find_session_clock(settings: SessionSettings) -> Clock:
 def _days_since_epoch(year: int, month: int, day: int) -> int | None:
     """Return the days since 1970-01-01 of a date of the proleptic Gregorian calendar, in any year.
 
-    None is returned if the date does not exist or its days do not fit 32 bits.
+    Return None if the date does not exist or its days do not fit 32 bits.
     """
     cycles = (year - 2000) // 400
     try:

@@ -2,9 +2,9 @@
 
 Spark casts both sides to a common type, which may lose digits (`bigint = 0.5D` compares doubles).
 Most casts of an attribute preserve the order of its values. So the keys of values below the literal
-come before the keys of values above it, and a comparison is an exact pair of bounds in the keys.
-If a cast does not preserve the order (text compared as a number), the cast itself becomes a derived
-attribute.
+come before the keys of values above it, and a comparison becomes an exact pair of bounds in the
+keys. If a cast does not preserve the order (a text compared as a number), the cast itself becomes a
+derived attribute.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __all__ = [
 
 
 class KeyBound(NamedTuple):
-    """The first key whose value is at least a literal, and the first whose value is above it."""
+    """The first key whose value is at least a literal, and the first whose value is larger."""
 
     at_least: Any
     above: Any
@@ -61,7 +61,7 @@ class KeyBound(NamedTuple):
 def common_type_of_pair(a: Type, b: Type, settings: SessionSettings) -> Type | None:
     """Return the type to which Spark casts both sides of a comparison.
 
-    None is returned if Spark refuses to compare the types.
+    Return None if Spark refuses to compare the types.
 
     >>> from covey.space.types import INT
     >>> common_type_of_pair(INT, decimal_type(2, 1), SessionSettings()).__str__()
@@ -86,8 +86,8 @@ def common_type_of_pair(a: Type, b: Type, settings: SessionSettings) -> Type | N
 def common_type_of_list(types: Sequence[Type], settings: SessionSettings) -> Type | None:
     """Return the type to which Spark casts an attribute and all values of an `IN` list.
 
-    None is returned if Spark refuses to compare the types. The type may differ from the common type
-    of `=`: without ANSI mode, one text in the list makes Spark compare all values as texts.
+    Return None if Spark refuses to compare the types. The type may differ from the common type of
+    `=`: without ANSI mode, if the list contains a text, Spark compares all values as texts.
     """
     distinct = [t for t in dict.fromkeys(types) if t != VOID] or [VOID]
     if not settings.ansi and STRING in distinct:
@@ -105,9 +105,10 @@ def common_type_with_literal(
 ) -> Type | None:
     """Return the common type of an attribute and one literal, or None if Spark refuses to compare.
 
-    Beside a decimal attribute, an integer literal is a decimal with only the digits that it has. A
-    `timestamp_ntz` attribute and a moment are compared as local times if the literal's local time
-    converts back to the literal: Spark's optimizer then casts the literal, not the attribute.
+    If the attribute is a decimal, the type of an integer literal counts as a decimal whose
+    precision is the number of digits of the literal. A `timestamp_ntz` attribute and a `timestamp`
+    literal are compared as local times if the local time of the literal converts back to the
+    literal, because Spark's optimizer then casts the literal and not the attribute.
     """
     if attribute == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
         local = casts.utc_to_local(literal.value, settings)
@@ -119,9 +120,9 @@ def common_type_with_literal(
 
 
 def integer_literal_as_decimal(literal: TypedLiteral) -> Type:
-    """Return the decimal type to which Spark casts an integer literal beside a decimal.
+    """Return the decimal type to which Spark casts an integer literal next to a decimal.
 
-    Its precision is the number of digits of the literal; for a tinyint literal, that of the type.
+    Its precision is the number of digits of the literal; for a tinyint literal, it is 3.
 
     >>> str(integer_literal_as_decimal(TypedLiteral(BIGINT, -120)))
     'decimal(3,0)'
@@ -171,7 +172,7 @@ def _common_type_with_text(other: Type, ansi: bool) -> Type:
 def needs_cast(attribute: Type, common: Type) -> bool:
     """Return whether a comparison must use the cast of the attribute as a derived attribute.
 
-    That is the case if the cast does not preserve the order of the values.
+    This is necessary if the cast does not preserve the order of the values.
     """
     if attribute == STRING or common == STRING:
         return attribute != common
@@ -179,7 +180,7 @@ def needs_cast(attribute: Type, common: Type) -> bool:
 
 
 def is_lossy_cast(attribute: Type, common: Type | None) -> bool:
-    """Return whether a cast of the attribute can make more values equal than can be listed."""
+    """Return whether a cast of the attribute can make too many values equal to list them."""
     if common is None or attribute == common:
         return False
     if common.is_fractional and not attribute.is_fractional:
@@ -197,7 +198,7 @@ def find_key_bound(
         The bounds; None if the comparison is null for every event.
 
     Raises:
-        LiteralError: Spark would raise on every event.
+        LiteralError: Spark would raise an error on every event, or the literal is not supported.
     """
     bound = _cast_literal(literal, common, settings)
     if bound is None:
@@ -219,8 +220,9 @@ def find_key_bound(
 def _find_first(low: int, high: int, guess: int, holds: Callable[[int], bool]) -> int:
     """Return the first integer of [low, high) for which `holds` is true, or `high` if none is.
 
-    `holds` must be monotonic. The search starts at `guess` and doubles its steps: with a good guess
-    it is cheap, and with a bad guess it costs twice as much as bisection.
+    If `holds` is true for an integer, it must be true for all larger ones. The search starts at
+    `guess` and doubles its steps: with a good guess it is cheap, and with a bad guess it costs
+    twice as much as bisection.
     """
     if low >= high:
         return low
@@ -269,7 +271,7 @@ def _make_order_image(
 
 
 def _guess_key(attribute: Type, common: Type, bound: int) -> int:
-    """Return a key of an attribute whose image is close to a value of the common type."""
+    """Return a key of an attribute whose image (see `_make_order_image`) is close to `bound`."""
     if common.is_fractional:
         number = decode_float(bound, common)
         if not math.isfinite(number):
@@ -285,14 +287,14 @@ def _guess_key(attribute: Type, common: Type, bound: int) -> int:
 
 
 def _scale_down(key: int, scale: int) -> Decimal | float:
-    """Return the number of an integer or decimal key, as a double if a double holds it exactly."""
+    """Return the number of a key: a float for an integer up to 2^53, otherwise a `Decimal`."""
     if scale == 0 and abs(key) <= 1 << 53:
         return float(key)
     return Decimal(key).scaleb(-scale, casts.EXACT_CONTEXT)
 
 
 def _encode_float(number: Any, common: Type) -> int:
-    """Return a number, rounded once, as the key of a float or a double."""
+    """Return the key of a number as a float or a double; the number is rounded only once."""
     if common == DOUBLE:
         return encode_double(float(number))
     if isinstance(number, float):
@@ -304,16 +306,18 @@ def _encode_float(number: Any, common: Type) -> int:
 
 
 def _divide_half_up(number: int, divisor: int) -> int:
-    """Return a quotient rounded to the nearest integer, halves away from zero."""
+    """Return a quotient rounded to the nearest integer; a half is rounded away from zero."""
     rounded = (2 * abs(number) + divisor) // (2 * divisor)
     return rounded if number >= 0 else -rounded
 
 
 def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings) -> Any:
-    """Return a literal as an integer in the order of the common type, as a text, or None for null.
+    """Return a literal, cast to the common type, as an integer in the order of this type.
+
+    If the common type is that of texts, return a text. Return None if the result is null.
 
     Raises:
-        LiteralError: Spark would raise on every event.
+        LiteralError: Spark would raise an error on every event, or the literal is not supported.
     """
     if literal.value is None:
         return None
@@ -322,8 +326,8 @@ def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings
         if value is None and settings.ansi:
             excerpt = literal.value if len(literal.value) <= 40 else literal.value[:40] + "…"
             raise LiteralError(
-                f"{excerpt!r} cannot be read as {common}: Spark would raise on every event; "
-                + casts.literal_hint(common)
+                f"{excerpt!r} cannot be read as {common}: Spark would raise an error on every "
+                "event; " + casts.literal_hint(common)
             )
         return value
     if common == STRING:
@@ -350,7 +354,7 @@ def _to_micros(literal: TypedLiteral) -> int:
 def _cast_from_text(text: str, common: Type, settings: SessionSettings) -> int | None:
     """Return a text, cast to the common type, as an integer in that type's order.
 
-    None is returned if Spark's cast fails.
+    Return None if Spark's cast fails.
     """
     if common.is_fractional:
         number = casts.to_double(text)
@@ -386,4 +390,4 @@ def _cast_to_text(literal: TypedLiteral, settings: SessionSettings) -> str:
         if literal.type == TIMESTAMP:
             local = casts.utc_to_local(local, settings)
         return format_time(local).rstrip("0").removesuffix(".")
-    raise LiteralError(f"a list that mixes text with {literal.type} is not supported")
+    raise LiteralError(f"a list with both texts and values of type {literal.type} is not supported")

@@ -1,7 +1,7 @@
 """Decoding of the literals of many predicates together, one slot of their template at a time.
 
-Common pairs of attribute and literal are decoded as whole columns. All others are decoded literal
-by literal with `covey.language.values.coercion`; the result is the same.
+For common types of attributes and kinds of literals, whole columns are decoded at once. Other
+literals are decoded one by one with `covey.language.values.coercion`; the result is the same.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ class LiteralRef:
     """Reference to a literal of a template.
 
     Attributes:
-        slot: the number of the slot; negative for true, false and NULL, which have none.
-        element: the index in a list of literals, `WHOLE_LIST`, or None if there is no list.
-        is_negative: whether a minus sign stands before the literal.
+        slot: the number of the slot; negative for true, false and NULL, which have no slot.
+        element: the index of the literal if the slot contains a list of literals, or `WHOLE_LIST`
+            for the list; None if the slot contains no list.
+        is_negative: whether there is a minus sign before the literal.
         cast_type: the type of a CAST around the literal, or of a typed literal as in `DATE '…'`.
         is_raw: whether the literal is a raw string, as in `r'…'`.
     """
@@ -112,8 +113,9 @@ class LiteralColumns:
         columns: `columns[slot][row]` is a literal as written.
         count: the number of rows.
         settings: the session settings under which literals are decoded.
-        failures: the first error of each row with a literal that cannot be used, by row.
-        list_rows: if the rows are the elements of lists, the list of each row; otherwise None.
+        failures: by row, the first error of a predicate with a literal that cannot be used.
+        list_rows: if the rows are elements of lists, the number of the list of each row; otherwise
+            None.
     """
 
     columns: Sequence[Sequence[str]]
@@ -127,14 +129,14 @@ class LiteralColumns:
         return [column[i] for column in self.columns]
 
     def decode_literals(self, ref: LiteralRef) -> list[TypedLiteral]:
-        """Return a literal of each predicate.
+        """Return for each predicate the literal to which `ref` refers.
 
-        A literal that cannot be decoded is recorded in `failures` and returned as null.
+        If a literal cannot be decoded, the error is recorded in `failures`, and null is returned.
         """
         return [self._decode_or_record(i, ref) for i in range(self.count)]
 
     def _decode_or_record(self, i: int, ref: LiteralRef) -> TypedLiteral:
-        """Return a literal of predicate `i`; record a failure and return null if it is wrong."""
+        """Return a literal of predicate `i`; if it is wrong, record an error and return null."""
         try:
             return ref.decode(self.row(i), self.settings)
         except LiteralError as error:
@@ -142,9 +144,10 @@ class LiteralColumns:
             return TypedLiteral(STRING, None)
 
     def decode_texts(self, ref: LiteralRef) -> list[str]:
-        """Return a text literal of each predicate, decoded.
+        """Return for each predicate the text literal to which `ref` refers, decoded.
 
-        A literal that cannot be decoded is recorded in `failures`; its text has no meaning.
+        If a literal cannot be decoded, the error is recorded in `failures`, and the returned text
+        has no meaning.
         """
         raws = self.columns[ref.slot]
         if ref.element is None and not ref.is_raw and ref.cast_type is None:
@@ -157,7 +160,7 @@ class LiteralColumns:
         return [str(literal.value) for literal in self.decode_literals(ref)]
 
     def _unquote_or_record(self, i: int, raw: str, slot: int) -> str:
-        """Return a text literal of predicate `i`; record a failure and return "" if it is wrong."""
+        """Return a text literal of predicate `i`; if it is wrong, record an error and return ""."""
         try:
             return unquote(raw)
         except LiteralError as error:
@@ -167,7 +170,7 @@ class LiteralColumns:
     def split_lists(self, slot: int) -> tuple[NDArray[np.int64], LiteralColumns]:
         """Return the lengths of the lists in a slot, and all their elements as columns of one slot.
 
-        The elements are in order, list by list; their failures are recorded separately.
+        The columns contain the elements of one list after another. They have their own `failures`.
         """
         lists = [split_list(raw) for raw in self.columns[slot]]
         lengths = np.array([len(elements) for elements in lists], np.int64)
@@ -189,7 +192,7 @@ class LiteralColumns:
             common: the common type of an `IN` list; by default the common type of the attribute
                 and the literal.
 
-        A literal that cannot be used is recorded in `failures`, and its outcome is NULL.
+        If a literal cannot be used, the error is recorded in `failures`, and the outcome is NULL.
         """
         if common is None and ref.element is None and ref.cast_type is None and not ref.is_raw:
             bounds = self._read_columnwise(ref, attribute, op)
@@ -219,10 +222,10 @@ class LiteralColumns:
         return KeyBounds(at_least, above, outcome)
 
     def _iterate_doubtful_first(self, slot: int) -> Iterator[int]:
-        """Yield the rows; if they are elements of lists, those with doubtful literals come first.
+        """Yield the numbers of the rows; elements of lists that may be unusable come first.
 
-        A doubtful literal may not fit the attribute's type. Because of this order, a list with an
-        unusable element fails before its other elements are decoded.
+        Short numbers, also in quotes, are usually usable, so they come last. Because of this order,
+        a list with an unusable element usually fails before its other elements are decoded.
         """
         if self.list_rows is None:
             yield from range(self.count)
@@ -238,7 +241,10 @@ class LiteralColumns:
     def _read_columnwise(
         self, ref: LiteralRef, attribute: Type, op: str
     ) -> tuple[Keys, Keys] | None:
-        """Return the bounds of a whole column at once, or None if no fast path covers it."""
+        """Return the bounds of all literals of a slot, or None if they must be decoded one by one.
+
+        The two arrays are `at_least` and `above` of `KeyBounds`.
+        """
         raws = self.columns[ref.slot]
         if not self.count:
             return None
@@ -265,7 +271,7 @@ class LiteralColumns:
 def _find_number_bounds(
     raws: pa.Array, letter: str, negative: bool, attribute: Type, op: str, ansi: bool
 ) -> tuple[Keys, Keys] | None:
-    """Return the bounds of numbers, or None if a number must be decoded by itself."""
+    """Return the bounds of numbers, or None if one of the numbers must be decoded separately."""
     sign = -1 if negative else 1
     if attribute.is_integral and letter == "i":
         keys = sign * raws.cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -327,11 +333,11 @@ def _find_bound(
 
 
 def _apply_sign(raw: str, negative: bool) -> str:
-    """Return a numeric literal, negated if a minus is before it."""
+    """Return a numeric literal as written, negated if `negative` is true."""
     if not negative:
         return raw
     if raw[0] in "'\"":
-        raise LiteralError("a text cannot have a minus")
+        raise LiteralError("a text cannot have a minus sign")
     return raw[1:] if raw[0] == "-" else "-" + raw.lstrip("+").lstrip()
 
 
@@ -339,13 +345,14 @@ def _apply_cast(literal: TypedLiteral, type_: Type, settings: SessionSettings) -
     """Return a literal cast to a type, for CAST and for typed literals as in `DATE '2024-05-01'`.
 
     Raises:
-        LiteralError: the text is not such a date or time, or the cast is not supported.
+        LiteralError: the text is not a date or time of this type, or the cast is not supported.
     """
     if literal.type == type_:
         return literal
     if literal.type != STRING or type_ not in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
         raise LiteralError(
-            f"CAST of {literal.type} to {type_} is not supported: write the {type_} itself"
+            f"a CAST of a literal from {literal.type} to {type_} is not supported: write a literal "
+            f"of type {type_}"
         )
     if type_ == DATE:
         value = casts.to_date(literal.value)

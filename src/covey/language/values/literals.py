@@ -1,9 +1,9 @@
 """Literals: extraction from a predicate's text, and type and value of each literal.
 
 A text without its literals is a *template*. Predicates that differ only in their literals share a
-template, which is parsed once for all of them. Literals never pass through the SQL parser. They
-have the type and value that Spark's lexer gives them: `1` is an int, `1.5` a decimal, `1e3` a
-double, `1.5F` a float; strings have Spark's escapes.
+template, which is parsed once for all of them. The SQL parser does not read literals. They have the
+type and value that Spark's lexer gives them: `1` is an int, `1.5` a decimal, `1e3` a double, and
+`1.5F` a float. Escapes in strings are those of Spark.
 
 Cost: extraction from one text takes about 4 µs, much less than parsing it.
 """
@@ -72,14 +72,14 @@ _LITERAL = re.compile(
 _ELEMENT = re.compile(_ELEMENT_PATTERN, re.DOTALL | re.ASCII)
 
 SLOT_MARK = "\0"
-"""The character of a template that stands for a literal."""
+"""The character that replaces a literal in a template."""
 
 
 class TypedLiteral(NamedTuple):
     """Type and value of a literal.
 
-    The value of null is None, and the value of a decimal is a `Decimal`. A date is in days since
-    1970-01-01, a time in microseconds.
+    The value of null is None, and the value of a decimal is a `Decimal`. A date is a number of
+    days, and a time is a number of microseconds, since 1970-01-01.
     """
 
     type: Type
@@ -156,7 +156,7 @@ _BRACKET = re.compile(r"/\*|\*/")
 
 
 def _find_comment_end(text: str, start: int) -> int:
-    """Return the end of the comment that starts at `start`, or `start` if it is not closed."""
+    """Return the end of the comment that starts at `start`, or `start` if it has no end."""
     depth = 0
     for match in _BRACKET.finditer(text, start):
         depth += 1 if match.group() == "/*" else -1
@@ -166,14 +166,14 @@ def _find_comment_end(text: str, start: int) -> int:
 
 
 def iterate_tokens(text: str) -> Iterator[re.Match[str]]:
-    """Yield the literals and quoted names of a text without comments, in order."""
+    """Yield the literals and names in backticks of a text without comments, in their order."""
     for match in _LITERAL.finditer(text):
         if match.end() < len(text) or _is_closed(match.group()):
             yield match
 
 
 def _is_closed(raw: str) -> bool:
-    """Return whether a literal is complete: one with an unclosed quote is not."""
+    """Return whether a literal is complete; a text without its closing quote is not."""
     return raw[0] not in "'\"" or _CLOSED.fullmatch(raw) is not None
 
 
@@ -213,7 +213,9 @@ _DIGITS = frozenset("0123456789")
 
 
 def literal_kinds(raws: Sequence[str]) -> str:
-    """Return the kinds of literals as one text; columns of plain numbers take only a few steps.
+    """Return the kinds of literals as one text, with the letter of each (see `literal_kind`).
+
+    For plain numbers, this is much faster than calls of `literal_kind`.
 
     >>> literal_kinds(["1.5", "2.25"]), literal_kinds(["1", "2L"])
     ('dd', 'il')
@@ -238,13 +240,13 @@ def split_list(raw: str) -> tuple[str, ...]:
 def list_element_types(raw: str) -> tuple[Type, ...]:
     """Return the types of the elements of a list of literals.
 
-    Most elements need not be decoded for this.
+    Most elements are not decoded, because their form already decides their types.
     """
     return tuple(map(_read_type, split_list(raw)))
 
 
 def _read_type(raw: str) -> Type:
-    """Return the type of a literal, decoding it only if its form does not decide the type."""
+    """Return the type of a literal; decode it only if its form does not decide the type."""
     if raw[0] in "'\"":
         return STRING
     digits = raw if raw[0] not in "+-" else raw[1:].lstrip()
@@ -310,7 +312,10 @@ def decode_literal(raw: str) -> TypedLiteral:
 
 
 def round_to_float32(number: Decimal) -> np.float32:
-    """Return the nearest float32, rounded once; a detour through float64 would round twice."""
+    """Return the float32 that is nearest to a number.
+
+    The number is rounded only once; by way of float64, it would be rounded twice.
+    """
     if number.copy_abs() >= _OVERFLOW:
         return np.float32(np.inf if number > 0 else -np.inf)
     double = float(number)
@@ -372,7 +377,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _replace_escape(escape: re.Match[str]) -> str:
-    r"""Return the text of an escape sequence or a doubled quote; `\%` and `\_` stay as they are."""
+    r"""Return the text that an escape sequence or a doubled quote means; `\%` and `\_` stay."""
     letter = escape["letter"]
     if letter is not None:
         return _ESCAPES.get(letter, letter)
@@ -405,13 +410,13 @@ def _decode_decimal(value: Decimal) -> TypedLiteral:
     """Return a decimal literal with the precision and scale that Spark gives it."""
     sign, digits, exponent = abs(value).as_tuple() if not value else value.as_tuple()
     if not isinstance(exponent, int) or abs(exponent) > 80 or len(digits) > 80:
-        raise LiteralError("a decimal has at most 38 digits")
+        raise LiteralError("a decimal may have at most 38 digits")
     if exponent > 0:
         digits, exponent = digits + (0,) * exponent, 0
     significant = len("".join(map(str, digits)).lstrip("0")) or 1
     precision = max(significant, -exponent)
     if precision > 38:
-        raise LiteralError(f"a decimal has at most 38 digits, but this one has {precision}")
+        raise LiteralError(f"a decimal may have at most 38 digits, but this one has {precision}")
     return TypedLiteral(decimal_type(precision, -exponent), Decimal((sign, digits, exponent)))
 
 
@@ -426,5 +431,5 @@ def _check_range(number: Decimal, largest: Decimal, digits: str) -> None:
 
 
 def _refuse_integer(digits: str) -> TypedLiteral:
-    """Raise LiteralError for a number that has an integer suffix but is not a whole number."""
-    raise LiteralError(f"{digits} is not a whole number")
+    """Raise LiteralError for a number with an integer suffix that is not a whole number."""
+    raise LiteralError(f"{digits} is not a whole number, but has the suffix of one")

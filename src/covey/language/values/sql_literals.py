@@ -1,6 +1,7 @@
 """Writer of keys and texts as Spark literals.
 
-Decoding a literal that is written here gives the same key again, under any session settings.
+If a literal that is written here is decoded, the result is the same key, under any session
+settings.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def quote_string(text: str) -> str:
 
 
 def float32_literal(number: float) -> str:
-    """Return the shortest literal that is decoded to the same float32."""
+    """Return the shortest literal that Spark reads as the float32 of a number."""
     if not math.isfinite(number):
         return _special_literal(number)
     return f"{np.float32(number)!s}F"

@@ -32,7 +32,7 @@ def decode_vector(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[n
         ansi: whether Spark's ANSI mode is on.
 
     Raises:
-        LiteralError: the list has another length or is not a list of numbers that Spark accepts.
+        LiteralError: the list does not have this length, or Spark does not accept it as a vector.
 
     >>> decode_vector("(0.1, 2)", 2, True, True)
     array([0.1, 2. ], dtype=float32)
@@ -41,7 +41,7 @@ def decode_vector(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[n
     count = raw.count(",") + 1 if is_plain else len(split_list(raw))
     if count != length:
         raise LiteralError(
-            f"this vector has {count} numbers, but the attribute has {length}; "
+            f"this vector has {count} numbers, but those of the attribute have {length}; "
             f"write {length} numbers"
         )
     return _decode_plain(raw) if is_plain else _decode_exactly(raw, is_cast, ansi)
@@ -70,7 +70,7 @@ def _decode_exactly(raw: str, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
     """Return the vector of any list of literals, decoded one by one."""
     typed = [decode_literal(_strip_after_sign(word)) for word in split_list(raw)]
     if not all(literal.type.is_numeric for literal in typed):
-        raise LiteralError("a vector has only numbers; leave out other values")
+        raise LiteralError("a vector may contain only numbers; leave out other values")
     if not is_cast:
         floats = all(t.type == FLOAT or (not ansi and t.type.is_integral) for t in typed)
         if not floats or not any(t.type == FLOAT for t in typed):
@@ -91,7 +91,7 @@ def _strip_after_sign(word: str) -> str:
 def _find_element_type(literals: list[TypedLiteral]) -> tuple[bool, int]:
     """Return the type to which Spark first casts all elements, as two values.
 
-    The first value says whether the type is double. Otherwise the type is a decimal, and the second
+    The first value says whether this type is double. If not, it is a decimal type, and the second
     value is its scale.
     """
     if any(literal.type in (DOUBLE, FLOAT) for literal in literals):
@@ -103,7 +103,7 @@ def _find_element_type(literals: list[TypedLiteral]) -> tuple[bool, int]:
 
 
 def _cast_to_float32(literal: TypedLiteral, common: tuple[bool, int]) -> np.float32:
-    """Return a literal as float32 after a cast to the common type of the elements."""
+    """Return a literal as float32 after a cast to the type that `_find_element_type` returns."""
     through_double, scale = common
     if through_double:
         return np.float32(float(literal.value))
