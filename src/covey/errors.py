@@ -6,7 +6,7 @@ CoveyError
 ├── InvalidArgumentError   a function cannot use an argument; also a ValueError
 ├── StoreError             a stored file or version is missing or invalid, or cannot be written
 ├── StreamError            Kafka cannot be read, needed data was deleted, or no batch completes
-├── ResultTooLargeError    a result exceeds the limit that the caller set
+├── ResultTooLargeError    a result has more pairs than a limit allows
 └── PredicateError         a predicate's text is wrong; has line, column and a suggestion
     └── CompilerError      covey failed on a text that may be correct: a bug in covey
 ```
@@ -60,7 +60,7 @@ class StreamError(CoveyError):
 
 
 class ResultTooLargeError(CoveyError):
-    """Raised if a result exceeds the limit that the caller set."""
+    """Raised if a result has more pairs than a limit allows."""
 
 
 class PredicateError(CoveyError):

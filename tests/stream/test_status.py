@@ -140,7 +140,7 @@ def test_a_port_in_use_is_reported() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(
-            InvalidArgumentError, match=rf"\[metrics\] port {port} cannot be used: Address"
+            InvalidArgumentError, match=rf"'127.0.0.1', port {port} cannot be used: Address"
         ):
             StatusReporter(None, MetricsConfig(port)).start_prometheus()
 
