@@ -222,7 +222,7 @@ def test_a_very_large_result_needs_confirmation(
     assert not Path("m.parquet").exists()
     cut = covey(*words, "--limit", "7")
     assert cut.exit_code == 0, cut.output
-    assert re.search(r"matches +7 +there are more: --limit ended the match", cut.stdout)
+    assert re.search(r"matches +7 +there may be more, because of --limit", cut.stdout)
     assert session.read.parquet(f"file://{Path.cwd()}/m.parquet").count() == 7
     assert covey(*words, "--yes", "--overwrite").exit_code == 0
     assert session.read.parquet(f"file://{Path.cwd()}/m.parquet").count() == 120

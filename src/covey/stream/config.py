@@ -197,7 +197,7 @@ class StreamConfig:
         Raises:
             InvalidArgumentError: the file cannot be read, or a setting in it is wrong.
         """
-        check_local_path("the file of a stream", path)
+        check_local_path("the path of a stream's file", path)
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

@@ -1,6 +1,7 @@
-"""One row of a table in files, read by Arrow: an event by its number or key, a subscription by id.
+"""Reading of single rows of tables with Arrow: an event by number or key, a subscription by id.
 
-Numbers, texts and booleans have the same types as in Spark; other columns of CSV and JSON may not.
+Numbers, texts and booleans have the same types as in Spark. In CSV and JSON, other values may have
+other types than in Spark.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ __all__ = ["EventKey", "EventRow", "can_read_with_arrow", "find_subscription", "
 
 @dataclass(frozen=True, slots=True)
 class EventKey:
-    """Which event is meant: the first with a value in a column, or the one with a row number."""
+    """How an event is named: by its row number, or as the first one with a value in a column.
+
+    Args:
+        row: row number, from 0; it is not used if there is a column.
+        column: column with the value; None if the event is named by its row number.
+        value: the value, as a text.
+    """
 
     row: int = 0
     column: str | None = None
@@ -32,7 +39,10 @@ class EventKey:
 
     @classmethod
     def from_options(cls, row: int | None, key: str | None) -> EventKey:
-        """Return the key that the options name.
+        """Return the key for the options `--row` and `--key`; without both it is row 0.
+
+        Raises:
+            InvalidArgumentError: both options are given, or `--key` is not COLUMN=VALUE.
 
         >>> EventKey.from_options(None, "tick=5")
         EventKey(row=0, column='tick', value='5')
@@ -52,9 +62,9 @@ class EventKey:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event as a mapping, and the schema of its table.
+    """An event, with its values by column, and the schema of its table.
 
-    `has_types` is false if the types were inferred from texts, as those of CSV and JSON are.
+    `has_types` is false if the types were inferred from texts, as for CSV and JSON.
     """
 
     schema: pa.Schema
@@ -63,7 +73,11 @@ class EventRow:
 
 
 def can_read_with_arrow(source: TableSource) -> bool:
-    """Return whether Arrow reads the table as Spark does, except for times in CSV and JSON."""
+    """Return whether Arrow reads the table as Spark would, except for times in CSV and JSON.
+
+    Arrow does not read tables on other file systems, Delta tables, and tables with a schema that
+    the user gives.
+    """
     return (
         is_local_path(source.path) and source.format is not FileFormat.DELTA and not source.schema
     )
@@ -120,15 +134,15 @@ def find_subscription(
 def missing_event_error(source: TableSource, key: EventKey) -> InvalidArgumentError:
     """Return the error for an event that is not in its table."""
     return InvalidArgumentError(
-        f"{source.path} has no event with {key}: name another with --row or --key"
+        f"{source.path} has no event with {key}: name another event with --row or --key"
     )
 
 
 def missing_subscription_error(path: str, subscription_id: str) -> InvalidArgumentError:
     """Return the error for a subscription that is not in its table or model."""
     return InvalidArgumentError(
-        f"{path} has no subscription {subscription_id}: name another with --subscription, or the "
-        "column of ids with --id"
+        f"{path} has no subscription {subscription_id}: name another subscription with "
+        "--subscription, or the column of ids with --id"
     )
 
 
@@ -150,7 +164,8 @@ def _missing_column_error(
     source: TableSource, name: str, schema: pa.Schema
 ) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"the {source.label} have no column {name!r}: they have {', '.join(schema.names[:12])}"
+        f"the {source.label} have no column {name!r}: their columns are "
+        f"{', '.join(schema.names[:12])}{'…' if len(schema.names) > 12 else ''}"
     )
 
 

@@ -33,8 +33,9 @@ BrokersArgument = Annotated[
     Path,
     typer.Argument(
         metavar="BROKERS",
-        help="Table with a row per broker: Parquet or CSV. Its column 'parent' has the row number "
-        "of the broker above, empty for children of the publisher.",
+        help="Table with a row per broker: Parquet or CSV. Column 'parent' has the row number, "
+        "from 0, of the broker above; it is empty for children of the publisher. Without the "
+        "column, all brokers are children of the publisher.",
     ),
 ]
 PositionOption = Annotated[
@@ -64,7 +65,8 @@ EventsOption = Annotated[
 AttributesOption = Annotated[
     str | None,
     typer.Option(
-        metavar="X,Y", help="Columns of the events, one per interval. All columns if missing."
+        metavar="X,Y",
+        help="Columns of the events, one per interval of a subscriber. All columns if missing.",
     ),
 ]
 AlphaOption = Annotated[int, typer.Option(help="Largest number of rectangles of a filter.")]
@@ -218,9 +220,9 @@ def make(
     _print_comparison({"search": found}, None)
     if not kept.is_valid:
         typer.echo(
-            "covey: no plan was found that satisfies all limits, and none is written: "
+            "covey: no plan is written, because no plan was found that satisfies all limits: "
             f"{kept.too_far:,} subscribers are too far from their broker, {kept.over_capacity:,} "
-            "are beyond its capacity. Raise --max-delay or --most-load",
+            "exceed its capacity. Raise --max-delay or --most-load",
             err=True,
         )
         raise typer.Exit(EXIT_FINDINGS)
@@ -230,7 +232,7 @@ def make(
 
 
 def _run_search(problem: Problem, start: Plan, steps: int | None, seed: int) -> Plan:
-    """Run the search, with a progress bar on a terminal."""
+    """Search for a better plan, beginning with `start`; show a bar if stderr is a terminal."""
     from covey.plan import search
 
     console = make_console(stderr=True)
@@ -249,7 +251,10 @@ def _print_comparison(plans: dict[str, Plan], lower_bound: float | None) -> None
 
 
 def _make_comparison_table(plans: dict[str, Plan], lower_bound: float | None) -> Table:
-    """Return bandwidth, delay and load of each plan, and how many limits it violates."""
+    """Return a table with a row for each plan: bandwidth, delay, load, and violations of limits.
+
+    The bandwidths are also divided by the lower bound, unless it is None or 0.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("plan")
     for name in _COMPARISON_COLUMNS:

@@ -82,7 +82,7 @@ def stream(
 ) -> None:
     """Match events on Kafka as they arrive, with subscriptions that may change at any time.
 
-    Logs one line of JSON for each batch on stderr; the line "ready" has the starting offsets.
+    Logs one line of JSON for each batch on stderr. The line "ready" contains the starting offsets.
 
     Example: covey stream alerts.toml
     """
@@ -96,7 +96,7 @@ def stream(
         check_connector(chosen.spark)
         if from_ is None:
             _run_stream(chosen)
-            print_next_step(f"covey stream {config}   # go on where it ended")
+            print_next_step(f"covey stream {config}   # continue where the stream ended")
         else:
             from covey.cli.stream.replay import replay_range
 
@@ -108,7 +108,11 @@ def stream(
 
 @contextmanager
 def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
-    """Start the Spark session of a stream, with Kafka; settings of the user override others."""
+    """Start the Spark session of a stream; `[spark] conf` overrides the default settings.
+
+    Raises:
+        InvalidArgumentError: the session has no Kafka connector, or `[spark]` is wrong.
+    """
     from covey.stream.spark_defaults import SPARK_DEFAULTS
 
     settings = {**SPARK_DEFAULTS, **config.spark.conf}
@@ -148,11 +152,19 @@ def _run_stream(config: StreamConfig) -> None:
 def _check_replay_options(
     from_: str | None, dry_run: bool, other_options: dict[str, object]
 ) -> None:
-    """Refuse options of a replay without the others that it needs."""
+    """Raise InvalidArgumentError if `--from` and `--dry-run` are not used together.
+
+    Args:
+        from_: value of `--from`.
+        dry_run: whether `--dry-run` is used.
+        other_options: values of the options that need both, by option; None if not used.
+    """
     given = [name for name, value in other_options.items() if value is not None]
     if from_ is None and (given or dry_run):
         raise InvalidArgumentError(
             f"{(given or ['--dry-run'])[0]} is for a replay of past events: add --from"
         )
     if from_ is not None and not dry_run:
-        raise InvalidArgumentError("a replay sends no notifications: add --dry-run to --from")
+        raise InvalidArgumentError(
+            "--from needs --dry-run, because a replay sends no notifications: add --dry-run"
+        )

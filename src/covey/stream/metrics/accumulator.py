@@ -17,7 +17,7 @@ __all__ = ["MAX_NAMED_SUBSCRIPTIONS", "CountsAccumulator", "TaskCounts", "pop_un
 V = TypeVar("V")
 
 MAX_NAMED_SUBSCRIPTIONS = 100
-"""The largest number of ids that are reported for a batch, of subscriptions with errors."""
+"""The largest number of subscriptions with errors whose ids are reported for a batch."""
 
 
 class TaskCounts(NamedTuple):
