@@ -3,7 +3,7 @@
 ```
 CoveyError
 ├── SchemaError            a schema, an attribute or a column of events is missing or wrong
-├── InvalidArgumentError   a function cannot use an argument; also a ValueError
+├── InvalidArgumentError   an argument, option or setting cannot be used; also a ValueError
 ├── StoreError             a stored file or version is missing or invalid, or cannot be written
 ├── StreamError            Kafka cannot be read, needed data was deleted, or no batch completes
 ├── ResultTooLargeError    a result has more pairs than a limit allows
@@ -41,7 +41,7 @@ class SchemaError(CoveyError):
 
 
 class InvalidArgumentError(CoveyError, ValueError):
-    """Raised if a function cannot use an argument's type or value."""
+    """Raised if an argument, an option or a setting has a type or a value that cannot be used."""
 
 
 class StoreError(CoveyError):

@@ -71,7 +71,7 @@ LATE = [
     (["preview", "n > 1", "empty.csv"], "the events at empty.csv are empty"),
     (["preview", "n > 1", "bare.csv"], "the events at bare.csv are empty"),
     (["preview", "n > 1", "bare.parquet"], "the events at bare.parquet cannot be read as parquet"),
-    (["preview", "n > 1", "notes.txt", "--events-format", "parquet"], "name another format"),
+    (["preview", "n > 1", "notes.txt", "--events-format", "parquet"], "check the file, --e"),
     (["preview", "n > 1", "torn.json"], "the events at torn.json cannot be read as json"),
     (["preview", "n > 1", "ticks.csv", "--time", "symbol"], "column must be a date or timestamp"),
     (["preview", "n > 1", "ticks.csv", "--events-schema", "n WHAT"], "Unsupported data type"),

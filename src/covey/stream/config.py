@@ -230,7 +230,10 @@ class StreamConfig:
         return config
 
     def with_resolved_paths(self, folder: Path) -> StreamConfig:
-        """Return the configuration with relative paths resolved against a folder."""
+        """Return the configuration with each relative path made relative to `folder`.
+
+        URIs such as s3://… are not changed.
+        """
         state = dataclasses.replace(self.state, path=_resolve_path(folder, self.state.path))
         spark, notes = self.spark, self.notifications
         if spark.jars is not None:

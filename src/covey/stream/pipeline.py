@@ -189,7 +189,7 @@ class Pipeline:
         )
 
     def _report_ready(self, subscriptions: LiveSubscriptions) -> None:
-        """Log once that the stream matches events, with the offsets from which it reads."""
+        """Log that the stream is ready, with the offsets at which it began; only the first time."""
         if not self._is_ready:
             self._is_ready = True
             count = subscriptions.store.snapshot().manifest.subscriptions

@@ -84,7 +84,7 @@ def can_read_with_arrow(source: TableSource) -> bool:
 
 
 def read_event(source: TableSource, key: EventKey) -> EventRow:
-    """Return one event.
+    """Read the event that a key names.
 
     Raises:
         InvalidArgumentError: there is no such event, or the table cannot be read.
@@ -173,5 +173,5 @@ def _unreadable_error(source: TableSource, error: Exception) -> InvalidArgumentE
     reason = str(error).splitlines()[0]
     return InvalidArgumentError(
         f"the {source.label} at {source.path} cannot be read as {source.format.value}: {reason}; "
-        f"name another format with --{source.label}-format"
+        f"check the file and --{source.label}-format"
     )

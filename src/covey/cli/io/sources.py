@@ -83,7 +83,8 @@ class TableSource:
         except SPARK_ERRORS as error:
             raise InvalidArgumentError(
                 f"the {self.label} at {self.path} cannot be read as {self.format.value}: "
-                f"{spark_error_message(error)}; name another format with --{self.label}-format"
+                f"{spark_error_message(error)}; check the file, --{self.label}-format and "
+                f"--{self.label}-schema"
             ) from None
         if is_empty:
             raise InvalidArgumentError(

@@ -124,7 +124,7 @@ def compare(
     seed: SeedOption = 0,
     picture: Annotated[Path, typer.Option(help="Path of the picture, a PNG.")] = Path("plans.png"),
 ) -> None:
-    """Compare planners in a table and a picture, with a lower bound for every plan.
+    """Compare planners in a table and a picture, with a lower bound of the bandwidth of any plan.
 
     Example: covey plan compare people.parquet brokers.csv --position a,b --lower x1,y1
     --upper x2,y2 --publisher 0,0

@@ -22,7 +22,7 @@ _TIME_TYPES = (TimestampType, TimestampNTZType, DateType)
 
 
 class Period(NamedTuple):
-    """A day, a month or a year; `name` is as in ISO 8601."""
+    """Counts of a day, a month or a year, which `name` names as in ISO 8601, such as 2024-05."""
 
     name: str
     events: int

@@ -171,7 +171,7 @@ def _label_rows(axes: Axes, names: list[str]) -> None:
 
 
 def _select_largest(rows: Mapping[str, StatusCounts]) -> dict[str, StatusCounts]:
-    """Return the rows with the largest counts, the largest first."""
+    """Return the 12 rows with the largest sums of counts, the largest first."""
     order = sorted(rows, key=lambda name: (-sum(rows[name].values()), name))
     return {name: rows[name] for name in order[:_MAX_ROWS]}
 

@@ -71,7 +71,7 @@ def build_report(
 def _count_by_owner(
     reduction: ReductionResult, subscriptions: DataFrame, owner_column: str
 ) -> DataFrame:
-    """Return a row for each owner: its name, and a column for each status."""
+    """Return a row for each owner: its name, and its number of subscriptions of each status."""
     id_ = F.col(quote_identifier(reduction.model.getIdCol()))
     name = F.coalesce(F.col(quote_identifier(owner_column)).cast("string"), F.lit("null"))
     owned = subscriptions.select(id_.alias("id"), name.alias("owner"))

@@ -1,4 +1,4 @@
-"""Zones of a saved model, read without Spark."""
+"""Report on the zones of a saved model, which is read without Spark."""
 
 from __future__ import annotations
 
