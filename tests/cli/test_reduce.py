@@ -87,7 +87,8 @@ def done(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
         made = run(*WORDS, "--owner", "who")
     assert made.exit_code == 3, made.output
     refusal, next_step = made.stderr.splitlines()
-    assert refusal == "covey: 1 subscription was left out; accept that with --allow-rejected"
+    expected = "covey: 1 subscription was left out; to end with exit code 0, add --allow-rejected"
+    assert refusal == expected
     assert next_step.startswith("next: covey match points.parquet out/active ")
     return Done(made.stdout, folder / "out", spark)
 

@@ -96,7 +96,8 @@ def report_rejected(count: int, *, is_allowed: bool) -> int:
     if not count or is_allowed:
         return 0
     subject = "1 subscription was" if count == 1 else f"{count:,} subscriptions were"
-    typer.echo(f"covey: {subject} left out; accept that with --allow-rejected", err=True)
+    text = f"covey: {subject} left out; to end with exit code 0, add --allow-rejected"
+    typer.echo(text, err=True)
     return EXIT_REJECTED
 
 

@@ -311,7 +311,9 @@ def _convert_value(type_hint: Any, value: Any, setting: str) -> Any:
         expected = {str: "a string", bool: "true or false"}.get(types[0], "a whole number")
         raise InvalidArgumentError(f"{setting} must be {expected}, got {value!r}")
     if value == "":
-        raise InvalidArgumentError(f"{setting} is empty: set it to a value, or leave it out")
+        raise InvalidArgumentError(
+            f"{setting} is empty: set it to a value, or leave it out if it is optional"
+        )
     return value
 
 
@@ -326,7 +328,7 @@ def _check_values(config: StreamConfig) -> None:
     if config.events.starting_offsets is None:
         raise InvalidArgumentError(
             '[events] lacks starting_offsets: write starting_offsets = "earliest" to match every '
-            'event that Kafka still has, or "latest" for events from the first start on'
+            'event that Kafka still has, or "latest" to match events from the first start on'
         )
     _check_choice(
         "[events] starting_offsets", config.events.starting_offsets, ("latest", "earliest")

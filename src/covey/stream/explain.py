@@ -191,7 +191,10 @@ def _load_event(
     selected = flat.select(*event_columns, *derived)
     rows = selected.collect()
     if not rows:
-        raise StreamError(f"Kafka has no committed event {event_ref}")
+        raise StreamError(
+            f"Kafka has no committed event {event_ref}: the offset belongs to an aborted "
+            "transaction, or to no message"
+        )
     fields: dict[str, Any] = convert_to_utc(rows[0].asDict(), selected.schema)
     values = {name: fields[name] for name in decoder.schema.names}
     values |= {

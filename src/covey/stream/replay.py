@@ -131,8 +131,8 @@ class ReplayRange:
                 pieces.append((decision.version, piece))
         if not any(remaining.values()) and not pieces:
             raise StreamError(
-                "the range contains no event: in each partition its first offset (--from) is not "
-                "less than its end offset (--to) or the end of the partition"
+                "the range contains no event: in each partition its first offset (--from) is at or "
+                "after its end offset (--to), or at the end of the partition"
             )
         undecided = [(topic, p, ranges) for (topic, p), ranges in remaining.items() if ranges]
         for topic, p, ranges in undecided:

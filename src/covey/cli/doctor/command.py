@@ -30,11 +30,15 @@ def doctor(
         str,
         typer.Argument(
             metavar="SUBSCRIPTIONS",
-            help="Table of subscriptions: Parquet, CSV, JSON lines or Delta.",
+            help="Table of subscriptions: Parquet, CSV, JSON lines or Delta, with an id and a "
+            "predicate in each row.",
         ),
     ],
     events: Annotated[
-        str, typer.Option(metavar="PATH", help="Table of events to try the subscriptions on.")
+        str,
+        typer.Option(
+            metavar="PATH", help="Table of events with which the subscriptions are checked."
+        ),
     ],
     check: Annotated[
         list[CheckKind] | None,

@@ -67,7 +67,8 @@ class TableSource:
         format_ = resolve_format(path, requested_format, label)
         if schema is not None and format_ not in (FileFormat.CSV, FileFormat.JSON):
             raise InvalidArgumentError(
-                f"--{label}-schema is for CSV and JSON: {format_.value} has a schema of its own"
+                f"--{label}-schema is for CSV and JSON, but the format is {format_.value}, which "
+                "contains a schema: leave the option out"
             )
         return cls(label, path, format_, schema, text_columns)
 

@@ -53,7 +53,8 @@ UpperOption = Annotated[
     typer.Option(metavar="X2,Y2", help="Columns with the upper ends of a subscriber's intervals."),
 ]
 PublisherOption = Annotated[
-    str, typer.Option(metavar="A,B", help="Network coordinates of the publisher, as '0,0'.")
+    str,
+    typer.Option(metavar="A,B", help="Network coordinates of the publisher, for example '0,0'."),
 ]
 EventsOption = Annotated[
     Path | None,
@@ -86,7 +87,11 @@ MaxLoadOption = Annotated[
 ]
 StepsOption = Annotated[
     int | None,
-    typer.Option(min=0, help="Steps of the search. If missing: 4,000 or more, by problem size."),
+    typer.Option(
+        min=0,
+        help="Number of steps of the search. If missing: 4,000 or more, depending on the size of "
+        "the problem.",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the search.")]
 

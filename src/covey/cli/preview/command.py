@@ -41,7 +41,9 @@ def preview(
             metavar="EVENTS", help="Table of events: Parquet, CSV, JSON lines or Delta."
         ),
     ],
-    rows: Annotated[int, typer.Option(min=0, help="Number of matching events to print.")] = 5,
+    rows: Annotated[
+        int, typer.Option(min=0, help="Largest number of matching events to print.")
+    ] = 5,
     time: Annotated[
         str | None,
         typer.Option(

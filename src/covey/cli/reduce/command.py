@@ -57,8 +57,8 @@ def reduce(
         int,
         typer.Option(
             min=0,
-            help="Largest number of other regions that are subtracted from one, to find out "
-            "whether their union contains it.",
+            help="Largest number of other regions that are subtracted from a region, to find out "
+            "whether their union contains the region.",
         ),
     ] = 32,
     owner: Annotated[

@@ -46,7 +46,7 @@ def stream(
             "--from",
             metavar="OFFSETS",
             rich_help_panel=_REPLAY_PANEL,
-            help='First offsets by topic and partition: {"ads": {"0": 1200}}.',
+            help='First offsets by topic and partition, for example {"ads": {"0": 1200}}.',
         ),
     ] = None,
     to: Annotated[
@@ -54,21 +54,23 @@ def stream(
         typer.Option(
             metavar="OFFSETS",
             rich_help_panel=_REPLAY_PANEL,
-            help="End offsets, exclusive. If missing: the end of the topics.",
+            help="End offsets, exclusive. If missing: the current end of each partition.",
         ),
     ] = None,
     version: Annotated[
         int | None,
         typer.Option(
             rich_help_panel=_REPLAY_PANEL,
-            help="Version of the subscriptions. If missing: the version that decided each batch.",
+            help="Version of the subscriptions that decides all events. If missing, each event is "
+            "decided by the same version as before.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             rich_help_panel=_REPLAY_PANEL,
-            help="New file for the notifications that would be sent, one per line.",
+            help="New file for the notifications and dead letters that would be sent, one per "
+            "line.",
         ),
     ] = None,
     dry_run: Annotated[
