@@ -133,9 +133,9 @@ class StateConfig:
         path: folder of the store, the checkpoint, the decision log and the status file.
         retention_s: seconds for which past versions and batch decisions are kept.
         max_event_delay_s: how late an event may be read, in seconds. If a batch contains an event,
-            then each event that was appended more than this time earlier must have been read
-            before. A region is dropped if its validity ended more than this time before the oldest
-            event of a completed batch.
+            then each event that was appended more than this time earlier must be in this batch or
+            an earlier one. A region is dropped if its validity ended more than this time before the
+            oldest event of a completed batch.
     """
 
     path: str

@@ -35,7 +35,7 @@ _WARNING_INTERVAL_S = 30.0  # a warning for every failure would be one per secon
 class MaintenanceThread:
     """Thread that runs the maintenance tasks until `close` is called.
 
-    If a task fails, the error is logged, and the task is run again later.
+    If a task fails, the task is run again later, and the error is logged, at most every 30 seconds.
 
     Args:
         subscriptions: the subscriptions to sync with the control topic and to vacuum.

@@ -21,7 +21,7 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["analyze_subscriptions"]
 
-_MAX_DERIVED = 1_000  # for a worker; the matcher checks the limit of the model
+_MAX_DERIVED = 1_000  # limit in each worker; the matcher checks the limit of the model
 
 
 def analyze_subscriptions(

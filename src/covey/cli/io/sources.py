@@ -132,13 +132,14 @@ def check_columns(frame: DataFrame, names: list[str], label: str) -> None:
 
 
 def cast_vectors_to_float(events: DataFrame, vector_lengths: dict[str, int]) -> DataFrame:
-    """Return events whose columns of vectors are lists of float32, also if they are from JSON.
-
-    From JSON, Spark reads vectors as lists of float64.
+    """Return the events with vectors of float64, which are common in JSON, cast to float32.
 
     Args:
         events: the events.
         vector_lengths: length of the vectors in each column of vectors.
+
+    Raises:
+        InvalidArgumentError: a column of vectors does not exist.
     """
     check_columns(events, list(vector_lengths), "events")
     for name in vector_lengths:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_plot_path", "draw_plans"]
 
-_WIDTH_INCHES, _MAX_DOTS = 10.0, 6_000  # inches; subscribers that are drawn
+_WIDTH_INCHES, _MAX_DOTS = 10.0, 6_000  # at most this many subscribers are drawn
 _PLAN_COLOURS = ("#b5367a", "#3b0f70", "#e08214", "#35978f", "#999999")
 _BOUND_COLOUR, _LIMIT_COLOUR, _TARGET_COLOUR, _LINK_COLOUR = (
     "#111111",

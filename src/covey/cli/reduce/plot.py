@@ -35,9 +35,9 @@ _DARK_COLOURS = (
     _STATUS_COLOURS["subsumed"],
 )
 _MAX_ROWS, _MAX_NAME_LENGTH = 12, 18
-_WIDTH_INCHES, _ROW_HEIGHT_INCHES = 10.0, 0.42  # inches
-_TITLE_ROWS, _LEGEND_ROWS = 1.6, 1.0  # of a panel, in rows
-_LABEL_WIDTH, _LABEL_GAP = 0.6, 0.015  # for text, of a panel's width
+_WIDTH_INCHES, _ROW_HEIGHT_INCHES = 10.0, 0.42
+_TITLE_ROWS, _LEGEND_ROWS = 1.6, 1.0  # heights in a panel, in rows
+_LABEL_WIDTH, _LABEL_GAP = 0.6, 0.015  # space for a text beside a bar, as shares of a panel's width
 _EDGE_STYLE: Any = {"edgecolor": "black", "linewidth": 0.8}
 _PLOT_STYLE: Any = {
     "font.size": 20, "axes.titlesize": 21, "axes.titlelocation": "left", "legend.fontsize": 18,

@@ -140,7 +140,7 @@ def _run_stream(config: StreamConfig) -> None:
     starting_offsets = read_starting_offsets(config)
     configure_json_logging()
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
-    imports.start()  # imports take seconds, as the start of Java does
+    imports.start()  # imports take seconds, so they run while Java starts
     with open_stream_session(config) as spark:
         imports.join()
         from covey.stream import Pipeline
