@@ -228,7 +228,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def split_names(text: str | None) -> list[str] | None:
-    """Return the names in a text in which commas separate them; None for None.
+    """Return the names in a text, which are separated by commas; None if the text is None.
 
     >>> split_names("a, b")
     ['a', 'b']

@@ -25,7 +25,9 @@ __all__ = ["EventKey", "EventRow", "can_read_with_arrow", "find_subscription", "
 
 @dataclass(frozen=True, slots=True)
 class EventKey:
-    """How an event is named: by its row number, or as the first one with a value in a column.
+    """Reference to an event: its row number, or a column and a value.
+
+    A column and a value refer to the first event that has this value in this column.
 
     Args:
         row: row number, from 0; it is not used if there is a column.

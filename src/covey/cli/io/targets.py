@@ -31,7 +31,7 @@ from covey.errors import InvalidArgumentError
 __all__ = ["MAX_FILE_BYTES", "TableTarget", "already_exists_error", "check_not_a_source"]
 
 MAX_FILE_BYTES = 1 << 30
-"""Largest size of all parts together with which they are joined to one file."""
+"""Largest total size of parts that are joined to one file."""
 
 
 @dataclass(frozen=True, slots=True)

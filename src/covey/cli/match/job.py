@@ -46,8 +46,8 @@ class MatchJob:
         matcher_params: parameters of the `Matcher` that are known before the tables are read.
         max_rows: largest number of rows to write; None for all.
         confirm: function that is called with the estimated number of matches before anything is
-            written. It raises an error if the result must not be written. If it is None, the
-            number of matches is not estimated.
+            written. It raises an error if the result must not be written. The number is not
+            estimated if `confirm` is None or if `max_rows` limits the result.
     """
 
     events: TableSource

@@ -51,10 +51,10 @@ def read_problem(
         publisher: network coordinates of the publisher, separated by commas.
         events_path: table of typical events; None if there is none.
         attributes: columns of the events, one for each interval; None for all columns.
-        max_rectangles: parameter of `Problem`, as are the following ones.
-        max_delay: see `Problem`.
-        target_load: see `Problem`.
-        max_load: see `Problem`.
+        max_rectangles: largest number of rectangles of a filter.
+        max_delay: largest delay of a subscriber.
+        target_load: load factor that a plan should not exceed.
+        max_load: largest load factor that a leaf may have.
 
     Raises:
         InvalidArgumentError: a file cannot be read, or its columns do not fit the options.

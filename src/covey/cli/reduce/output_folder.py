@@ -32,7 +32,7 @@ _KNOWN_FILES = {"active", "redundant", "filters", SUMMARY_FILE, PLOT_FILE}
 
 @dataclass(frozen=True, slots=True)
 class OutputFolder:
-    """Path of the folder, and path of the picture, None if it is inside the folder or not drawn."""
+    """Path of the folder; `plot_path` is the path of a picture outside the folder, or None."""
 
     path: str
     plot_path: str | None

@@ -154,12 +154,14 @@ def _run_stream(config: StreamConfig) -> None:
 def _check_replay_options(
     from_: str | None, dry_run: bool, other_options: dict[str, object]
 ) -> None:
-    """Raise InvalidArgumentError if `--from` and `--dry-run` are not used together.
+    """Raise InvalidArgumentError if an option of a replay lacks the options that it needs.
+
+    `--from` and `--dry-run` need each other; all other options of a replay need both.
 
     Args:
         from_: value of `--from`.
         dry_run: whether `--dry-run` is used.
-        other_options: values of the options that need both, by option; None if not used.
+        other_options: values of the other options of a replay by their names; None if not used.
     """
     given = [name for name, value in other_options.items() if value is not None]
     if from_ is None and (given or dry_run):
