@@ -56,10 +56,10 @@ class EventsConfig:
             schema of a record, as JSON.
         format: `json` or `avro`.
         id_column: column with a unique id of each event; by default the event ref is the id.
-        starting_offsets: where a stream begins that is started for the first time: `earliest` for
-            every event that Kafka still has, `latest` for events that are published after the start
-            of the process. The setting is required. When the stream is started again, it continues
-            where it ended.
+        starting_offsets: where the stream begins when it is started for the first time: `earliest`
+            for every event that Kafka still has, `latest` for events that are published after the
+            start of the process. The setting is required. When the stream is started again, it
+            continues where it ended.
         vectors: for each column of vectors, the number of elements of a vector.
         max_events_per_batch: the largest number of events of a batch; by default it is computed
             from the measured cost of an event whenever a query starts.
@@ -230,7 +230,7 @@ class StreamConfig:
         return config
 
     def with_resolved_paths(self, folder: Path) -> StreamConfig:
-        """Return the configuration with each relative path made relative to `folder`.
+        """Return the configuration with relative paths resolved against a folder.
 
         URIs such as s3://… are not changed.
         """

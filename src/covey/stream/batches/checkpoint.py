@@ -68,7 +68,7 @@ class Checkpoint:
     def read_next_offsets(self) -> dict[str, dict[str, int]] | None:
         """Return the offsets at which the next batch begins, or None if the query never started.
 
-        They are by topic and partition.
+        The result contains an offset for each partition of each topic.
 
         Raises:
             StreamError: a file of the checkpoint is missing.
