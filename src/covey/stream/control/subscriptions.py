@@ -63,7 +63,7 @@ class ControlReadStats:
 class LiveSubscriptions:
     """Store of a stream, its sync with the control topic, and the decisions of batches.
 
-    The class is thread-safe. Its object must be the only writer of the store.
+    The object is thread-safe, and must be the only writer of the store.
 
     Args:
         store: the store; `close` closes it.
