@@ -317,7 +317,7 @@ def test_limits_are_those_of_predicates() -> None:
         ("any_regex = 1", "must be true or false"),
         ("functions = 'f'", "must be a list of non-empty strings"),
         ("functions = ['F']", "lower case"),
-        ("max_depht = 3", "did you mean 'max_depth'"),
+        ("max_depht = 3", r"unknown setting \[limits\] max_depht: did you mean max_depth\?"),
     ):
         with pytest.raises(InvalidArgumentError, match=said):
             StreamConfig.from_toml(f"{LEAST}[limits]\n{wrong}\n")
