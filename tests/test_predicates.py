@@ -93,7 +93,7 @@ def test_tokens_must_be_a_list_of_texts(tokens: object) -> None:
 
 def test_numpy_numbers_are_accepted_as_numbers() -> None:
     assert predicates.near_vector("v", [1.0], distance=np.float64(1)).endswith("<= 1.0D")
-    with pytest.raises(InvalidArgumentError, match="a finite number is expected, got inf"):
+    with pytest.raises(InvalidArgumentError, match="predicate must be finite, got inf"):
         predicates.near_vector("v", [1.0], distance=float("inf"))
     with pytest.raises(InvalidArgumentError, match="centre_latitude must be between -90 and 90"):
         predicates.within_km("lat", "lon", 91, 0, 5)

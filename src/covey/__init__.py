@@ -1,15 +1,16 @@
 """Content-based publish/subscribe: match every event to every subscription, exactly.
 
-A subscription is a Spark SQL predicate; it matches an event exactly when `events.where(predicate)`
-would keep the event. The names exported here parse, explain and render predicates; everything else
-is imported from its package. Packages in the order in which data passes through them:
+A subscription is an id with a Spark SQL predicate. It matches an event exactly when
+`events.where(predicate)` would keep the event. This module exports what is needed to parse, explain
+and render predicates, and the errors; everything else is imported from its package. The packages,
+in the order in which data passes through them, are:
 
 - `space`: attributes, types and the ordered keys of values.
 - `geometry`: regions, and whether one contains, covers or overlaps another.
-- `language`: predicates to regions and back, with explanations.
+- `language`: compiles predicates to regions, renders regions as predicates, explains predicates.
 - `index`: indexes over regions; each proposes candidates and then verifies them exactly.
 - `zones`: division of the event space into zones, among which work is distributed.
-- `covering`: removal of redundant subscriptions, and filters that cover many.
+- `covering`: finds redundant subscriptions, and builds few filters that cover all.
 - `store`: versions of a set of subscriptions, as immutable segments and manifests.
 - `routing`, `overlay`: routing tables of links, brokers and CAN nodes, with a simulator.
 - `plan`, `network`: assignment of subscribers to brokers, and the deployment of a plan.
@@ -17,10 +18,10 @@ is imported from its package. Packages in the order in which data passes through
 - `cli`: the commands of `covey`.
 - `workload`, `testing`: generators of events and subscriptions; contracts and oracles for tests.
 
-Modules beside the packages:
+The modules beside the packages are:
 
 - `errors`: the tree of all exceptions that covey raises on purpose.
-- `predicates`: functions that write predicates for circles, boxes, vectors and tags.
+- `predicates`: functions that return predicates for circles, boxes, vectors and tags.
 - `_argument_checks`: checks of the types and ranges of arguments of public functions.
 - `sql_names`: quoting of column names for Spark SQL.
 - `_types`: type aliases that several packages share.

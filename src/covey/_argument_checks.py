@@ -56,9 +56,12 @@ R = TypeVar("R")
 Check = Callable[[Any], bool]
 
 _ARRAY_KINDS = {"integer": "iu", "floating": "fiu", "bool": "b"}
-"""For each annotated kind of array, the `dtype.kind` characters that are accepted for it."""
+"""For each NumPy class in annotations of arrays, the characters of `dtype.kind` that it accepts."""
 _JSON_TYPES = {"JsonValue": Any, "JsonObject": dict[str, Any]}
-"""Replacements for recursive types, which cannot be compiled: their contents are not checked."""
+"""Replacements for recursive aliases, whose annotations cannot be compiled to checks.
+
+The values inside JSON values and objects are not checked.
+"""
 _TYPE_WORDS = {
     bool: "True or False",
     bytes: "bytes",
@@ -124,7 +127,7 @@ def _decorate(function: Callable[P, R], raises: type[CoveyError]) -> Callable[P,
 
 
 def check_fields(instance: Any, raises: type[CoveyError] = InvalidArgumentError) -> None:
-    """Raise an error if a field of a dataclass instance does not have its annotated type."""
+    """Raise the error `raises` if a field of a dataclass instance does not fit its annotation."""
     dataclass_type: Any = type(instance)
     for name, (hint, fits) in _compile_parameters(dataclass_type).items():
         value = getattr(instance, name)
@@ -180,7 +183,7 @@ def as_numeric_array(
     except (TypeError, ValueError, OverflowError):
         raise InvalidArgumentError(
             f"{name} must be an array of numbers: its rows differ in length, or an element is not "
-            "a number"
+            "a number or is too large"
         ) from None
 
 
@@ -223,7 +226,11 @@ _shortener.maxstring = _shortener.maxother = 52
 
 @cache
 def _compile_parameters(annotated: Any) -> dict[str, tuple[Any, Check]]:
-    """Return the annotation and check of each parameter of a function or field of a dataclass."""
+    """Return by name the annotation and the check of each parameter or field.
+
+    Args:
+        annotated: a function, or a dataclass, whose fields are returned.
+    """
     hints = get_type_hints(annotated, localns=_JSON_TYPES)
     if isinstance(annotated, type):
         names = [field.name for field in fields(annotated) if field.init]
@@ -241,7 +248,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 @cache
 def _compile(hint: Any) -> Check:
-    """Return the check of an annotation, compiled once because `typing` is slow on each call."""
+    """Return the check of an annotation; it is cached, because inspecting annotations is slow."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is None:
         return _compile_plain(hint)

@@ -5,10 +5,10 @@ The cache is in the first of these folders that this process can write to:
 1. `NUMBA_CACHE_DIR`, if it is set;
 2. `__pycache__` beside the source;
 3. the user's cache, `$XDG_CACHE_HOME/covey/kernels` or `~/.cache/covey/kernels`;
-4. a folder in the system's temporary directory to which only this user can write, since its
-   content will be executed.
+4. a folder in the system's temporary directory. It is used only if no other user can write to it,
+   because its content will be executed.
 
-Without any of these folders every process compiles its kernels again.
+If this process can write to none of these folders, it compiles its kernels and does not save them.
 
 The key of an entry consists of the sources of the kernel's folder, the types of the arguments, the
 processor, numba's options, and the versions of numba, LLVM and Python. So an upgrade never runs
@@ -120,7 +120,10 @@ class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _NoLocator:
-    """Locator with the two members that numba uses: a file for warnings, and folder creation."""
+    """Locator with only the two members that numba uses.
+
+    They are the source file, which numba names in warnings, and a method that creates the folder.
+    """
 
     def __init__(self, file: str) -> None:
         self._py_file = file
@@ -130,7 +133,7 @@ class _NoLocator:
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
-    """Cache of one function for numba, with a file for each entry instead of an index file.
+    """numba's cache for one function, with a file for each entry instead of an index file.
 
     numba's own cache numbers the entries of a function in an index file. Two processes that
     compile for different types at the same time may take the same number, and one of them then
@@ -162,7 +165,7 @@ class _EntryFiles:
         self._folder, self._name, self._sources = folder, f"{name}.{python}", sources
 
     def load(self, key: Any) -> Any:
-        """Return the data saved under a key, or None if the entry is missing or damaged.
+        """Return the data saved under a key, or None if the entry cannot be read or is damaged.
 
         None is also returned if the sources have changed since this process read them.
         """
@@ -177,7 +180,10 @@ class _EntryFiles:
         return data if saved_key == key else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Save data under a key; errors of the file system are ignored."""
+        """Save data under a key; errors of the file system are ignored.
+
+        Nothing is saved if the sources have changed since this process read them.
+        """
         content = dumps((key, data))
         if not self._sources.is_current:
             return
@@ -202,10 +208,13 @@ class _EntryFiles:
 
 @cache
 def _writable_root(sources: str) -> str:
-    """Return the cache folder for kernels whose source folder is `sources`.
+    """Return the first folder of the module's list that can be used for a cache.
+
+    Args:
+        sources: path of the folder with the kernels' sources.
 
     Raises:
-        OSError: this process can write to none of the folders.
+        OSError: this process can use none of the folders.
     """
     users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folders: list[str] = [config.CACHE_DIR, os.path.join(sources, "__pycache__")]
@@ -227,13 +236,19 @@ def _can_write(folder: str) -> bool:
 
 
 def _make_private_folder() -> str:
-    """Return a folder in the temporary directory to which only this user can write."""
+    """Return a folder in the temporary directory to which no other user can write.
+
+    Raises:
+        OSError: the folder cannot be created, belongs to another user, or is writable for others.
+    """
     folder = Path(tempfile.gettempdir(), f"covey-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
     is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
     if not is_ours or status.st_mode & 0o022:
-        raise PermissionError(f"other users can write to {folder}")
+        raise PermissionError(
+            f"{folder} is not a folder of this user, or other users can write to it"
+        )
     return str(folder)
 
 

@@ -1,7 +1,7 @@
 """Lazy package exports: a module is imported when one of its names is first used.
 
-Spark's workers, and commands that start Java, need only one module of a package. Importing the
-dependencies of all modules (numba, sqlglot, pyspark's machine learning) would take seconds.
+A Spark worker, or a command before it starts Java, needs only a few modules of a package. Importing
+the dependencies of all modules (numba, sqlglot, pyspark's machine learning) would take seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], An
 
     Args:
         package: full name of the package.
-        modules: for each exported name, the module of the package that defines it.
+        modules: for each exported name, the module that defines it, relative to the package.
 
     >>> lazy_exports("covey", {"InvalidArgumentError": "errors"})("InvalidArgumentError").__module__
     'covey.errors'

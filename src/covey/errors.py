@@ -3,16 +3,16 @@
 ```
 CoveyError
 ├── SchemaError            a schema, an attribute or a column of events is missing or wrong
-├── InvalidArgumentError   a function cannot use an argument; also a ValueError
-├── StoreError             a stored file is missing or invalid, or a store is not writable
-├── StreamError            a topic is missing or unreadable, or has lost messages that are needed
-├── ResultTooLargeError    a result exceeds the limit that the caller set
+├── InvalidArgumentError   an argument, option or setting cannot be used; also a ValueError
+├── StoreError             a stored file or version is missing or invalid, or cannot be written
+├── StreamError            Kafka cannot be read, needed data was deleted, or no batch completes
+├── ResultTooLargeError    a result has more pairs than a limit allows
 └── PredicateError         a predicate's text is wrong; has line, column and a suggestion
     └── CompilerError      covey failed on a text that may be correct: a bug in covey
 ```
 
-A message says what is wrong, where, and what to do. A user's mistake never surfaces as an exception
-of a library below covey.
+A message says what is wrong, where, and what to do. A mistake of a user never ends in an exception
+of a library that covey uses.
 """
 
 from __future__ import annotations
@@ -41,19 +41,26 @@ class SchemaError(CoveyError):
 
 
 class InvalidArgumentError(CoveyError, ValueError):
-    """Raised if a function cannot use an argument's type or value."""
+    """Raised if an argument, an option or a setting has a type or a value that cannot be used."""
 
 
 class StoreError(CoveyError):
-    """Raised if a stored file is missing, damaged or not covey's, or a store is not writable."""
+    """Raised if a stored file or version is missing or invalid, or if it cannot be written.
+
+    For example, a file is damaged, a version was vacuumed, or another writer has the store open.
+    """
 
 
 class StreamError(CoveyError):
-    """Raised if a topic is missing or unreadable, or has lost messages that are needed."""
+    """Raised if a stream, or a question about its past decisions, cannot go on.
+
+    For example, a topic does not exist or cannot be read, events or batch decisions that are needed
+    were deleted, or no batch completes before a deadline.
+    """
 
 
 class ResultTooLargeError(CoveyError):
-    """Raised if a result exceeds the limit that the caller set."""
+    """Raised if a result has more pairs than a limit allows."""
 
 
 class PredicateError(CoveyError):
@@ -65,11 +72,12 @@ class PredicateError(CoveyError):
         offset: the character of `text`, from 0, at which the error lies.
         line: the line of `text`, from 1.
         column: the character of that line, from 1.
-        hint: what to write instead; may be empty.
-        row: the row of the predicate, from 0, if it is one of several, otherwise None.
+        hint: what to do, such as what to write instead; may be empty.
+        row: the row number, from 0, of a predicate that was parsed together with others; None if
+            it is not known.
 
-    `str(error)` has the position, the problem and the hint, and below these the line of the text
-    with a caret under the wrong character.
+    `str(error)` contains the position, the problem and the hint, and below these the line of the
+    text with a caret under the wrong character.
 
     >>> print(PredicateError("no column 'prise'", "prise > 5", 0, "did you mean price?"))
     line 1, column 1: no column 'prise'; did you mean price?
@@ -95,7 +103,7 @@ class PredicateError(CoveyError):
         return cls(problem, text, sum(len(row) + 1 for row in lines_before) + column - 1)
 
     def with_row(self, row: int) -> PredicateError:
-        """Return a copy of this error that also has the row of the predicate among several."""
+        """Return a copy of this error with a row number, counted from 0, of the predicate."""
         error = type(self)(self.problem, self.text, self.offset, self.hint, row)
         error.__cause__ = self.__cause__
         return error
@@ -104,7 +112,7 @@ class PredicateError(CoveyError):
         return type(self), (self.problem, self.text, self.offset, self.hint, self.row)
 
     def _format_message(self) -> str:
-        """Return position, problem and hint, then the line with a caret."""
+        """Return the position, the problem and the hint, then the wrong line with a caret."""
         head = f"line {self.line}, column {self.column}: {self.problem}"
         if self.row is not None:
             head = f"predicate {self.row} (from 0): {head}"
@@ -114,7 +122,10 @@ class PredicateError(CoveyError):
         return f"{head}\n  {excerpt}\n  {' ' * caret_column}^"
 
     def _excerpt_line(self, width: int = 90) -> tuple[str, int]:
-        """Return `width` characters of the line around the error, and the caret's column in it."""
+        """Return up to `width` characters of the wrong line, and the offset of the error in them.
+
+        The offset, from 0, is the column of the caret.
+        """
         line = self.text.split("\n")[self.line - 1] if self.text else ""
         start = max(0, min(self.column - 1 - width // 2, len(line) - width))
         return line[start : start + width], self.column - 1 - start
@@ -132,7 +143,7 @@ class CompilerError(PredicateError):
 
     @classmethod
     def from_failure(cls, failure: Exception, text: str) -> CompilerError:
-        """Return the error for a text on which covey raised an unexpected exception."""
+        """Return the error for a predicate on which covey raised an unexpected exception."""
         error = cls(
             f"covey failed on this predicate: {failure!r:.200}", text, 0,
             "this is a fault of covey: please report it",
@@ -142,7 +153,7 @@ class CompilerError(PredicateError):
 
 
 def extract_worker_error(traceback_text: str) -> CoveyError | None:
-    """Return the error that covey raised in another process, read from a traceback's text.
+    """Return the error that covey raised in another process, parsed from the text of a traceback.
 
     Returns:
         The last error of covey in the text; None if the text contains none.

@@ -1,7 +1,8 @@
-"""Functions that write predicates for circles, boxes, vectors and tags.
+"""Functions that return predicates for circles, boxes, vectors and tags.
 
-These conditions are common and easy to get wrong by hand. Each function takes the names of columns
-and plain values and returns Spark SQL; its results can be joined with AND and OR.
+Such predicates are common, and mistakes are easy when they are written by hand. The functions take
+column names, which must be written as in Spark SQL, and plain values. They return Spark SQL that
+can be combined with other conditions by AND and OR.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ def within_km(
 ) -> str:
     """Return the predicate of events within a circle on the globe.
 
-    The circle may contain a pole or cross the date line. It is a ball around a unit vector. The
-    vector of the event becomes one derived attribute, which all predicates on the same columns
-    share. Unit vectors are float32, so the edge of the circle is off by about a metre if the radius
-    is up to some thousand kilometres, and by more if the circle covers half the globe.
+    The circle may contain a pole or cross the date line. The predicate compares the distance of two
+    unit vectors, one for the centre and one for the event. The vector of the event is one derived
+    attribute, which all predicates on the same columns share. The vectors are float32, so the edge
+    of the circle is off by about a metre if the radius is up to some thousand kilometres, and by
+    more if the circle covers half the globe.
 
     Args:
         latitude: column or expression with the event's latitude in degrees.
@@ -140,7 +142,7 @@ def has_all(tags: str, tokens: Iterable[str]) -> str:
         tokens: at least one text.
 
     Raises:
-        InvalidArgumentError: `tokens` is empty, a single text, or has an element that is no text.
+        InvalidArgumentError: `tokens` is empty or a single text, or an element is not a text.
 
     >>> has_all("words", ["red", "bike"])
     "(array_contains(words, 'red') AND array_contains(words, 'bike'))"
@@ -158,7 +160,7 @@ def has_all(tags: str, tokens: Iterable[str]) -> str:
 def has_any(tags: str, tokens: Iterable[str]) -> str:
     """Return the predicate of events whose tags contain at least one of the tokens.
 
-    `has_all` takes the same arguments and raises the same errors.
+    The arguments and the errors are those of `has_all`.
     """
     return f"arrays_overlap({tags}, array({', '.join(map(quote_string, _check_tokens(tokens)))}))"
 
@@ -167,8 +169,8 @@ def has_any(tags: str, tokens: Iterable[str]) -> str:
 def has_none(tags: str, tokens: Iterable[str]) -> str:
     """Return the predicate of events whose tags contain none of the tokens.
 
-    The predicate does not match tags with a null element, because for Spark the null might be one
-    of the tokens. `has_all` takes the same arguments and raises the same errors.
+    The predicate does not match an event whose tags are null or have a null element, because for
+    Spark the null might be one of the tokens. The arguments and the errors are those of `has_all`.
     """
     return f"NOT {has_any(tags, tokens)}"
 
@@ -190,14 +192,16 @@ def _check_finite(value: Number) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidArgumentError(f"a finite number is expected, got {format_value(value)}")
+        raise InvalidArgumentError(
+            f"the numbers of a predicate must be finite, got {format_value(value)}"
+        )
     return number
 
 
 def _check_tokens(tokens: Iterable[str]) -> list[str]:
     """Return the tokens as a list; raise InvalidArgumentError unless they are texts.
 
-    A single text is refused: it would be read as a list of its letters.
+    A single text is refused, because it would be read as a list of its letters.
     """
     token_list = [] if isinstance(tokens, str) else list(tokens)
     if not token_list or not all(isinstance(token, str) for token in token_list):

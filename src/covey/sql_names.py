@@ -16,11 +16,12 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def quote_identifier(name: str, *, is_field: bool = False) -> str:
-    """Return the name of a column as Spark SQL, in backticks where Spark needs them.
+    """Return the name of a column as Spark SQL, in backticks if it may need them.
 
     Args:
         name: the name of a column, or of a field of a struct column.
-        is_field: whether `name` is a field; a field needs no backticks for a keyword.
+        is_field: whether `name` is a field. A field that is named like a keyword needs no
+            backticks.
 
     >>> quote_identifier("price"), quote_identifier("to`day")
     ('price', '`to``day`')

@@ -48,7 +48,7 @@ def test_without_a_connector_the_setting_is_named() -> None:
     ("name", "message"),
     [
         ("other-1.0.jar", "none of 1 files is Spark's Kafka connector"),
-        ("spark-sql-kafka-0-10_2.13-3.5.1.jar", "the Kafka connector is for Spark 3.5, but Spark"),
+        ("spark-sql-kafka-0-10_2.13-3.5.1.jar", "3.5.1.jar is for Spark 3.5, but Spark is "),
     ],
 )
 def test_wrong_jars_are_refused(tmp_path: Path, name: str, message: str) -> None:

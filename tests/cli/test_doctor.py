@@ -39,8 +39,8 @@ def test_each_kind_is_found_and_nothing_else(covey: Any, ticks: Any) -> None:
     assert hints == {"broad", "duplicate"}
     by_id = {one["id"]: one for one in found}
     assert by_id["f"]["problem"] == by_id["g"]["problem"] == "means the same as b"
-    assert by_id["i"]["problem"] == "no event carries venue"
-    assert by_id["j"]["problem"] == "no event carries upper(venue)"
+    assert by_id["i"]["problem"] == "no event has a value of venue"
+    assert by_id["j"]["problem"] == "no event has a value of upper(venue)"
     percent = 100 * ticks.where(ILL["h"]).count() / 60
     assert by_id["h"]["problem"] == f"matches {percent:.1f}% of 60 events"
     assert by_id["c"]["problem"] == "no column 'prise'; did you mean price?"
@@ -52,7 +52,7 @@ def test_people_get_counts_advice_and_the_first_few(covey: Any) -> None:
     _write({**WELL, **ILL})
     done = covey("doctor", "s.jsonl", "--events", "ticks.parquet", "--limit", "1")
     assert done.exit_code == 1, done.output
-    assert done.stderr == "next: find duplicates within an owner: name its column with --owner\n"
+    assert done.stderr == "next: to find duplicates, name the column of owners with --owner\n"
     assert done.stdout.startswith(
         "5 problems and 1 hint in 10 subscriptions, tried on 60 events\n"
         "\n"
@@ -83,9 +83,9 @@ def test_the_share_decides_what_is_too_much(covey: Any, ticks: Any) -> None:
     _write({**WELL, "h": ILL["h"]})
     words = ["doctor", "s.jsonl", "--events", "ticks.parquet"]
     assert ticks.where(ILL["h"]).count() < 0.95 * 60
-    assert "matches too much" not in covey(*words, "--share", "0.95").stdout
+    assert "matches too many" not in covey(*words, "--share", "0.95").stdout
     done = covey(*words)
-    assert "matches too much (1)" in done.stdout
+    assert "matches too many events (1)" in done.stdout
     assert done.exit_code == 0  # a hint, not a problem
 
 

@@ -68,10 +68,10 @@ def test_a_plan_is_made_from_events(files: tuple[str, str], tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (("--position", "a,c"), "has no column c: it has a, b"),
-        (("--publisher", "0"), "2 finite numbers, as positions have"),
-        (("--publisher", "here"), "numbers with commas"),
-        (("--upper", "x2"), "as many columns each"),
+        (("--position", "a,c"), "has no column c: its columns are a, b"),
+        (("--publisher", "0"), "2 finite numbers, one for each"),
+        (("--publisher", "here"), "must be numbers, separated by commas"),
+        (("--upper", "x2"), "must name the same number of columns"),
         (("--alpha", "9"), "max_rectangles must be from 1 to 6, got 9"),
     ],
 )
@@ -90,7 +90,7 @@ def test_events_are_read_by_name(files: tuple[str, str], tmp_path: Path) -> None
     pq.write_table(pa.table(columns), path)
     code, said = run("compare", *files, *COLUMNS, *LOOSE, "--events", str(path))
     assert code == 2
-    assert "has the columns at, y, x: name with --attributes" in " ".join(said.split())
+    assert "has the columns at, y, x: name 2 of them with" in " ".join(said.split())
     more = ("--attributes", "x,y", "-o", str(tmp_path / "plan"), "--events", str(path))
     assert run("make", *files, *COLUMNS, *LOOSE, *more)[0] == 0
     found = SavedPlan.load(tmp_path / "plan")
@@ -110,10 +110,10 @@ def test_a_plan_that_breaks_limits_is_not_written(files: tuple[str, str], tmp_pa
     [
         ("parent", ["root", "B1"], "column parent must be the row number of the broker above"),
         ("parent", [None, 0.5], "column parent must be the row number of the broker above"),
-        ("b", [1.0, float("inf")], "column b is inf in row 1"),
-        ("b", [1.0, None], "column b is empty in row 1"),
-        ("b", [True, False], "column b is bool, not numbers"),
-        ("b", [[1.0], [2.0]], "not numbers"),
+        ("b", [1.0, float("inf")], "column b must contain finite numbers, but is inf in row 1"),
+        ("b", [1.0, None], "numbers, but is empty in row 1"),
+        ("b", [True, False], "column b must contain numbers, but has type bool"),
+        ("b", [[1.0], [2.0]], "must contain numbers, but has type list"),
     ],
 )
 def test_wrong_brokers_are_told(
@@ -131,8 +131,8 @@ def test_wrong_brokers_are_told(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("compare", "--picture", "no/such/place.png"), "the name of a file in a folder"),
-        (("compare", "--picture", "plans.svg"), "the picture is PNG"),
+        (("compare", "--picture", "no/such/place.png"), "must be a file in an existing"),
+        (("compare", "--picture", "plans.svg"), "must end in .png"),
         (("make", "-o", ".", "--attributes", "x,y"), ". exists already: choose another folder"),
         (("make", "-o", "plan", "--attributes", "x,"), "2 different names"),
         (("make", "-o", "plan", "--attributes", "x,y", "--seed", "-3"), "--seed"),
@@ -149,11 +149,11 @@ def test_what_cannot_be_written_is_told_first(
 def test_files_that_are_none_are_told(files: tuple[str, str], tmp_path: Path) -> None:
     code, said = run("compare", str(tmp_path / "nobody"), files[1], *COLUMNS)
     assert code == 2
-    assert "there is no" in said
+    assert "does not exist" in " ".join(said.split())
     (tmp_path / "text").write_text("no table")
     code, said = run("compare", str(tmp_path / "text"), files[1], *COLUMNS)
     assert code == 2
-    assert "neither Parquet nor CSV" in " ".join(said.split())
+    assert "cannot be read as " in " ".join(said.split())
 
 
 def test_headings_of_a_comparison_are_words(files: tuple[str, str], tmp_path: Path) -> None:
@@ -179,4 +179,4 @@ def test_a_missing_extra_is_named_before_anything_is_computed(
     more = ("-o", str(tmp_path / "plan"), "--attributes", "x,y") if command == "make" else ()
     code, said = run(command, *files, *COLUMNS, *more)
     assert code == 2
-    assert "this needs highspy, which is not installed: pip install 'covey[plan]'" in said
+    assert "command needs highspy, which is not installed: pip install 'covey[plan]'" in said

@@ -35,7 +35,7 @@ def test_rows_are_shown_with_what_the_predicate_names_first(covey: Any, ticks: A
     kept = {(r["symbol"], r["price"], r["n"]) for r in ticks.where(PREDICATE).collect()}
     assert len(shown) == 3
     assert shown <= kept
-    assert "3 of them" in done.stdout
+    assert "3 of the matches" in done.stdout
 
 
 def test_a_narrow_terminal_gets_fewer_columns(covey: Any, monkeypatch: Any) -> None:

@@ -87,7 +87,8 @@ def done(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
         made = run(*WORDS, "--owner", "who")
     assert made.exit_code == 3, made.output
     refusal, next_step = made.stderr.splitlines()
-    assert refusal == "covey: 1 subscription was left out; accept that with --allow-rejected"
+    expected = "covey: 1 subscription was left out; to end with exit code 0, add --allow-rejected"
+    assert refusal == expected
     assert next_step.startswith("next: covey match points.parquet out/active ")
     return Done(made.stdout, folder / "out", spark)
 
@@ -233,13 +234,13 @@ EARLY = [
     (["reduce", "boxes.csv", "nope.csv", "-o", "out"], "no events at nope.csv"),
     ([*WORDS, "--added", "1"], "--added must be at least 0 and less than 1, got 1"),
     ([*WORDS, "--added", "-0.1"], "got -0.1"),
-    ([*WORDS[:-1], "taken"], "taken exists already: write to another place"),
-    ([*WORDS[:-1], "taken", "--overwrite"], "is not replaced, since it has other files"),
-    ([*WORDS[:-1], "boxes.csv", "--overwrite"], "boxes.csv holds the subscriptions"),
-    ([*WORDS[:-1], "boxes.csv/out"], "boxes.csv is no folder with write permission"),
+    ([*WORDS[:-1], "taken"], "taken exists already: write to another path"),
+    ([*WORDS[:-1], "taken", "--overwrite"], "not a folder that contains only a reduction"),
+    ([*WORDS[:-1], "boxes.csv", "--overwrite"], "boxes.csv contains the subscriptions"),
+    ([*WORDS[:-1], "boxes.csv/out"], "boxes.csv is not a folder with write permission"),
     ([*WORDS, "--picture", "a.png", "--no-picture"], "exclude each other"),
-    ([*WORDS, "--picture", "nowhere/a.png"], "of the picture nowhere/a.png does not exist"),
-    ([*WORDS, "--picture", "boxes.csv", "--overwrite"], "boxes.csv holds the subscriptions"),
+    ([*WORDS, "--picture", "nowhere/a.png"], "picture nowhere/a.png must be in an existing"),
+    ([*WORDS, "--picture", "boxes.csv", "--overwrite"], "boxes.csv contains the subscriptions"),
     ([*WORDS, "--picture", "a.csv"], "the picture a.csv must be a PNG"),
     ([*WORDS, "--picture", "taken", "--overwrite"], "the picture taken must be a PNG"),
     ([*WORDS, "--vectors", "x1"], "write COLUMN=LENGTH"),
@@ -273,7 +274,7 @@ def test_what_is_wrong_is_said_before_spark_starts(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--id", "who?"], "the subscriptions have no column 'who?': they have id, predicate"),
+        (["--id", "who?"], "the subscriptions have no column 'who?': their columns are id, "),
         (["--predicate", "text"], "the subscriptions have no column 'text'"),
         (["--owner", "team"], "the subscriptions have no column 'team'"),
         (["--vectors", "x1=3"], "column 'x1' is double, not a vector of 3 floats"),

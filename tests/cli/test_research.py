@@ -37,8 +37,8 @@ def test_a_run_that_loses_is_named_and_comes_back() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["can-pure", "--announcing"], "for brokers"),
-        (["can-pure", "--strategy", "hybrid"], "for brokers"),
+        (["can-pure", "--announcing"], "only with the network brokers"),
+        (["can-pure", "--strategy", "hybrid"], "only with the network brokers"),
         (["brokers", "--strategy", "best"], "no routing strategy 'best'"),
         (["brokers", "--strategy", "hilbert", "--announcing"], "announcements need a strategy"),
         (["brokers", "--printed", "--announcing"], "strategy 'exact' and no announcements"),

@@ -33,8 +33,8 @@ EARLY = [
     (["match", "ticks.csv", "notes.txt", "-o", "m.csv"], "with --subscriptions-format"),
     (["match", "ticks.csv", "alerts.csv", "-o", "m"], "name the format with --output-format"),
     (["match", "ticks.csv", "alerts.csv", "-o", "notes.csv"], "replace it with --overwrite"),
-    (["match", "ticks.csv", "alerts.csv", "-o", "ticks.csv", "--overwrite"], "holds the events"),
-    (["match", "ticks.csv", "alerts.csv", "-o", "m.csv", "--output", "arrays"], "CSV has no lists"),
+    (["match", "ticks.csv", "alerts.csv", "-o", "ticks.csv", "--overwrite"], "contains the ev"),
+    (["match", "ticks.csv", "alerts.csv", "-o", "m.csv", "--output", "arrays"], "CSV cannot have "),
     ([*MATCH, "--events-schema", "n INT"], "--events-schema is for CSV and JSON"),
     ([*MATCH, "--vectors", "price"], "write COLUMN=LENGTH"),
     ([*MATCH, "--conf", "spark.driver.memory"], "write KEY=VALUE"),
@@ -43,7 +43,7 @@ EARLY = [
     (["match", "ticks.csv", "alerts.csv", "-o", f"{'x' * 5000}.csv"], "File name too long"),
     (["preview", "n > 1", "a\0b.csv"], "null byte"),
     ([*MATCH, "--yes", "--limit", "3"], "give one of them"),
-    ([*DOCTOR, "--check", "duplicate"], "name the column with --owner"),
+    ([*DOCTOR, "--check", "duplicate"], "name the column of owners with --owner"),
     ([*EXPLAIN, "--row", "1", "--key", "n=2"], "give one of them"),
     ([*EXPLAIN, "--key", "n"], "write COLUMN=VALUE"),
     ([*EXPLAIN, "--event-offset", "ads-0-1"], "is for the TOML file of a stream"),
@@ -56,24 +56,24 @@ EARLY = [
     (["status", "x" * 5000], "File name too long"),
     (["plan", "deploy", "notes.csv", "--servers", "s", "--events", "e", "--schema", "x INT",
       "--checkpoint", "c"], "there is no plan at notes.csv"),
-    ([*PLAN, "nope.csv", "nope.csv", "-o", "p"], "there is no nope.csv"),
-    ([*PLAN, "notes.csv", "notes.csv", "-o", "p"], "is neither Parquet nor CSV"),
+    ([*PLAN, "nope.csv", "nope.csv", "-o", "p"], "nope.csv does not exist"),
+    ([*PLAN, "notes.csv", "notes.csv", "-o", "p"], "cannot be read as CSV"),
     ([*PLAN, "x" * 5000, "nope.csv", "-o", "p"], "File name too long"),
     ([*PLAN, "ticks.csv", "ticks.csv", "-o", "x" * 5000], "File name too long"),
 ]  # fmt: skip
 LATE = [
-    ([*MATCH[:-1], "symbol"], "the subscriptions have no column 'symbol': they have alert"),
+    ([*MATCH[:-1], "symbol"], "the subscriptions have no column 'symbol': their columns"),
     ([*MATCH, "--predicate", "text"], "the subscriptions have no column 'text'"),
-    ([*MATCH, "--columns", "n,prise"], "the events have no column 'prise': they have n, symbol"),
+    ([*MATCH, "--columns", "n,prise"], "the events have no column 'prise': their columns are n"),
     ([*MATCH, "--event-time", "when"], "the events have no column 'when'"),
     ([*MATCH, "--valid-to", "until"], "the subscriptions have no column 'until'"),
     ([*MATCH, "--vectors", "price=2"], "column 'price' is double, not a vector of 2 floats"),
     (["preview", "n > 1", "empty.csv"], "the events at empty.csv are empty"),
     (["preview", "n > 1", "bare.csv"], "the events at bare.csv are empty"),
     (["preview", "n > 1", "bare.parquet"], "the events at bare.parquet cannot be read as parquet"),
-    (["preview", "n > 1", "notes.txt", "--events-format", "parquet"], "name another format"),
+    (["preview", "n > 1", "notes.txt", "--events-format", "parquet"], "check the file, --e"),
     (["preview", "n > 1", "torn.json"], "the events at torn.json cannot be read as json"),
-    (["preview", "n > 1", "ticks.csv", "--time", "symbol"], "that column is string, no date"),
+    (["preview", "n > 1", "ticks.csv", "--time", "symbol"], "column must be a date or timestamp"),
     (["preview", "n > 1", "ticks.csv", "--events-schema", "n WHAT"], "Unsupported data type"),
     (["preview", "n > 1", "ticks.csv", "--events-format", "delta"], "with --jars"),
     (["doctor", "alerts.csv", "--events", "ticks.csv"], "the subscriptions have no column 'id'"),
@@ -277,5 +277,6 @@ def test_an_extra_that_is_not_installed_is_named() -> None:
     )
     assert ended.returncode == 2
     assert ended.stderr == (
-        "covey: this needs confluent_kafka, which is not installed: pip install 'covey[stream]'\n"
+        "covey: this command needs confluent_kafka, which is not installed: "
+        "pip install 'covey[stream]'\n"
     )

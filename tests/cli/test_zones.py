@@ -51,12 +51,12 @@ def test_zones_are_told_and_drawn(run: Any, folder: Path) -> None:
     done = run("model8", "--worker-memory", "1m")
     assert done.exit_code == 0, done.output
     said = done.stdout
-    assert re.search(r"zones +8, cut by (x|y)", said)
+    assert re.search(r"zones +8, split by (x|y)", said)
     stored = re.search(r"subscriptions +800, stored (\d\.\d\d) times each", said)
     assert stored is not None
     assert 1 < float(stored[1]) < 4
-    assert re.search(r"busiest zone +[12]\.\d\d times the mean work, \d owners", said)
-    assert re.search(r"busiest owner +1\.[0-3]\d times the mean of \d+", said)
+    assert re.search(r"busiest zone +[12]\.\d\d times the mean work, in \d partitions?", said)
+    assert re.search(r"busiest partition +1\.[0-3]\d times the mean work of \d+ partitions", said)
     assert re.search(r"largest zone +0\.\d MB, [\d.]+% of a worker's", said)
     assert len([line for line in said.splitlines() if re.match(r" +\d+ +[\d.]+%", line)]) == 8
     assert (folder / "zones.png").read_bytes().startswith(b"\x89PNG")
@@ -77,9 +77,9 @@ def test_work_is_that_of_the_events_given(run: Any) -> None:
         (["model1"], "has no zones"),
         (["model8", "--attributes", "z"], "--attributes must be one or two of"),
         (["model8", "--attributes", "x,y,x"], "--attributes must be one or two of"),
-        (["model8", "--no-picture", "--attributes", "x"], "leave --no-picture out"),
+        (["model8", "--no-picture", "--attributes", "x"], "--no-picture draws no"),
         (["model8", "--worker-memory", "much"], "a size such as 512m or 2g"),
-        (["model8", "--events-format", "csv"], "describe --events"),
+        (["model8", "--events-format", "csv"], "name it with --ev"),
         (["model8", "--events", "none.parquet"], "no events at none.parquet"),
     ],
 )

@@ -12,6 +12,7 @@ from covey.space import PredicateLimits
 from covey.stream import StreamConfig
 from covey.stream.config import KafkaConfig, MetricsConfig, NotificationsConfig, SparkConfig
 
+SHARED_TOPIC = "[events], [subscriptions], [dead_letters] and [notifications] must not share"
 LEAST = """
 [kafka]
 servers = "127.0.0.1:9092"
@@ -146,7 +147,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
     ("section", "setting", "said"),
     [
         ("kafka", "servers", "[kafka] lacks servers"),
-        ("kafka", 'server = "x"', "[kafka] has no setting 'server', did you mean 'servers'?"),
+        ("kafka", 'server = "x"', "unknown setting [kafka] server: did you mean servers?"),
         ("kafka", "servers = 9092", "[kafka] servers must be a string, got 9092"),
         (
             "kafka",
@@ -181,8 +182,8 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         ),
         ("events", 'schema = "a DOUBLE, b"', "[events] schema: column 2 (b) has no type"),
         ("events", 'schema = "a ARRAY<INT"', "[events] schema: the brackets do not match"),
-        ("events", 'id_column = "b"', "[events] id_column is 'b', but the schema has a"),
-        ("notifications", 'include = ["b"]', "[notifications] include names 'b', but events have"),
+        ("events", 'id_column = "b"', "[events] id_column is 'b', which is not a column"),
+        ("notifications", 'include = ["b"]', "[notifications] include has 'b', which is not a c"),
         ("spark", 'packages = "kafka"', "[spark] packages must be a list of non-empty strings"),
         ("events", "id_column = 5", "[events] id_column must be a string, got 5"),
         (
@@ -195,7 +196,11 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
             "max_events_per_batch = true",
             "[events] max_events_per_batch must be a whole number, got True",
         ),
-        ("events", "zzz = 1", "[events] has no setting 'zzz': it has topics, schema, format, id"),
+        (
+            "events",
+            "zzz = 1",
+            "unknown setting [events] zzz: the settings of [events] are topics, ",
+        ),
         ("subscriptions", "topic", "[subscriptions] lacks topic"),
         (
             "subscriptions",
@@ -205,18 +210,19 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         (
             "subscriptions",
             'topic = "ads"',
-            "topics must be different, got ads, ads, dead, notifications:",
+            "[events], [subscriptions], [dead_letters] and [notifications] must not share a topic, "
+            "and [events] topics must not repeat one, got ads, ads, dead, notifications",
         ),
-        ("subscriptions", 'topic = "notifications"', "topics must be different"),
-        ("dead_letters", 'topic = "alerts"', "topics must be different"),
-        ("notifications", 'topic = "dead"', "topics must be different"),
+        ("subscriptions", 'topic = "notifications"', SHARED_TOPIC),
+        ("dead_letters", 'topic = "alerts"', SHARED_TOPIC),
+        ("notifications", 'topic = "dead"', SHARED_TOPIC),
         (
             "notifications",
             'sink = "mail"',
             "[notifications] sink must be 'kafka' or 'delta' or 'foreac",
         ),
-        ("notifications", 'sink = "delta"', '[notifications] sink = "delta" needs path'),
-        ("notifications", 'sink = "foreach"', '[notifications] sink = "foreach" needs function'),
+        ("notifications", 'sink = "delta"', '[notifications] sink = "delta" needs the setting'),
+        ("notifications", 'sink = "foreach"', '[notifications] sink = "foreach" needs the setti'),
         ("state", "retention_s = 0", "[state] retention_s must be at least 1 second, got 0"),
         (
             "state",
@@ -225,7 +231,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         ),
         ("metrics", 'port = "x"', "[metrics] port must be a whole number, got 'x'"),
         ("spark", 'conf = ["x"]', "[spark] conf must be a table"),
-        ("event", "a = 1", "the file has no setting 'event', did you mean 'events'?"),
+        ("event", "a = 1", "unknown section [event]: did you mean events?"),
         ("kafka", 'servers = ""', "[kafka] servers is empty: set it to a value, or leave it out"),
         ("events", 'id_column = ""', "[events] id_column is empty"),
         (
@@ -262,7 +268,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         ),
         ("metrics", "port = 65536", "[metrics] port must be from 1 to 65535, got 65536"),
         ("metrics", "port = -1", "[metrics] port must be from 1 to 65535, got -1"),
-        ("zzz", "a = 1", "the file has no setting 'zzz': it has kafka, events, subscriptions"),
+        ("zzz", "a = 1", "unknown section [zzz]: the sections are kafka, events, subscriptions"),
     ],
 )
 def test_a_mistake_is_reported(section: str, setting: str, said: str) -> None:
@@ -273,8 +279,9 @@ def test_a_mistake_is_reported(section: str, setting: str, said: str) -> None:
 def test_a_missing_section_is_reported(section: str) -> None:
     text = re.sub(rf"\[{section}\]\n(?:\w.*\n)*", "", LEAST)
     assert refused(text) == f"the file lacks [{section}]"
-    assert refused(f"{section} = 1\n{text}") == f"{section} is a section: write [{section}]"
-    assert refused(f"{text}[[{section}]]\n") == f"{section} is a section: write [{section}]"
+    expected = f"{section} must be a section: write [{section}], and its settings below"
+    assert refused(f"{section} = 1\n{text}") == expected
+    assert refused(f"{text}[[{section}]]\n") == expected
 
 
 def test_other_sinks_may_share_a_topic_name() -> None:
@@ -310,7 +317,7 @@ def test_limits_are_those_of_predicates() -> None:
         ("any_regex = 1", "must be true or false"),
         ("functions = 'f'", "must be a list of non-empty strings"),
         ("functions = ['F']", "lower case"),
-        ("max_depht = 3", "did you mean 'max_depth'"),
+        ("max_depht = 3", r"unknown setting \[limits\] max_depht: did you mean max_depth\?"),
     ):
         with pytest.raises(InvalidArgumentError, match=said):
             StreamConfig.from_toml(f"{LEAST}[limits]\n{wrong}\n")

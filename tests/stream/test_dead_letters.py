@@ -28,7 +28,7 @@ def corrupt(**read: object) -> str:
         (b'{"a": "x", "b": 1}', corrupt(b=1), "type differs from the schema: a"),
         (b'{"b": [], "a": {}}', corrupt(), "type differs from the schema: a, b"),
         (b'{"a": null, "b": []}', corrupt(), "type differs from the schema: b"),
-        (b'{"a": 1}', corrupt(a=1), NO_OBJECT),
+        (b'{"a": 1}', corrupt(a=1), "the value does not fit the schema"),
     ],
 )
 def test_the_reason_is_reported(value: bytes | None, decoded: str | None, reason: str) -> None:
@@ -43,7 +43,7 @@ def test_a_missing_id_is_distinguished_from_invalid_json() -> None:
     assert DeadLetterFormatter("avro", ("a", "b"), "b").find_reason(b"\0", "{}") == missing
     assert (
         DeadLetterFormatter("avro", ("a",)).find_reason(b"\0", "{}")
-        == "the value is not Avro of the schema"
+        == "the value does not fit the Avro schema"
     )
 
 

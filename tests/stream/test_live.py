@@ -112,7 +112,7 @@ def test_unreadable_changes_become_dead_letters_and_match_nothing(running: Runni
         stream.change(b"d", {"predicate": 5}): ("d", "the predicate must be a string, got int"),
         stream.change(b"e", {"predicate": "a > 1", "revision": "x"}): (
             "e",
-            "revision must be a whole number from 1 to",
+            "'revision' must be a whole number from 1 to",
         ),
         stream.change(b"\xff", {"predicate": "a > 1"}): ("", "is not valid UTF-8"),
         stream.change(b"", {"predicate": "a > 1"}): ("", "the key, which is the subscription's"),

@@ -15,8 +15,8 @@ from covey.stream.control.messages import SubscriptionChange, parse_change
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 REVISIONS = st.none() | st.integers(1, (1 << 62) - 1)
 TIMES = st.none() | st.integers(-62_135_596_800_000, 253_402_300_799_999)
-NUMBER = "revision must be a whole number from 1 to 4611686018427387903"
-TIME = "must be milliseconds since 1970 from -62135596800000 to 253402300799999"
+NUMBER = "'revision' must be a whole number from 1 to 4611686018427387903"
+TIME = "must be a time in milliseconds since 1970, from -62135596800000 to 253402300799999"
 
 
 def read(
@@ -82,7 +82,7 @@ def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
         (None, 'the value is not a JSON object such as {"predicate": "price > 5"}'),
         (
             {"Predicate": "a"},
-            "unknown key 'Predicate': a change has the keys predicate, revision, from",
+            "unknown key 'Predicate': a change may have the keys predicate, revision, from",
         ),
         ({"predicate": 5}, "the predicate must be a string, got int"),
         ({"predicate": ["a"]}, "the predicate must be a string, got list"),
@@ -93,12 +93,12 @@ def test_an_object_without_a_predicate_cancels(given_: dict[str, Any]) -> None:
         ({"revision": 1.0}, f"{NUMBER}, got 1.0"),
         ({"revision": float("nan")}, f"{NUMBER}, got nan"),
         ({"revision": 1 << 62}, f"{NUMBER}, got 46116860"),
-        ({"from": "2026-01-01"}, f"from {TIME}, got '2026-01-01'"),
-        ({"predicate": "a", "to": 1.5}, f"to {TIME}, got 1.5"),
-        ({"predicate": "a", "to": False}, f"to {TIME}, got False"),
-        ({"from": 253_402_300_800_000}, f"from {TIME}, got 2534023008"),
-        ({"to": 1_767_312_000_000_000_000}, f"to {TIME}, got 17673120"),
-        ({"to": -(1 << 61)}, f"to {TIME}, got -230584"),
+        ({"from": "2026-01-01"}, f"'from' {TIME}, got '2026-01-01'"),
+        ({"predicate": "a", "to": 1.5}, f"'to' {TIME}, got 1.5"),
+        ({"predicate": "a", "to": False}, f"'to' {TIME}, got False"),
+        ({"from": 253_402_300_800_000}, f"'from' {TIME}, got 2534023008"),
+        ({"to": 1_767_312_000_000_000_000}, f"'to' {TIME}, got 17673120"),
+        ({"to": -(1 << 61)}, f"'to' {TIME}, got -230584"),
         (
             {"predicate": "s = '\ud83d'"},
             "the predicate contains half of a surrogate pair: \"s = '\\ud8",
@@ -113,7 +113,7 @@ def test_an_unreadable_value_is_reported(value: Any, said: str) -> None:
 @pytest.mark.parametrize("content", [b"", b"x", b"-1", b"1.5", b"\xb2", "٣".encode(), b"1" * 5000])
 def test_a_header_that_is_no_revision_is_reported(content: bytes) -> None:
     said = read(b"7", None, ("revision", content)).problem
-    assert said == f"the header revision must be decimal digits, got {content!r}"
+    assert said == f"the header 'revision' must be 1 to 100 digits, got {content!r}"
 
 
 @pytest.mark.parametrize("key", [None, b""])

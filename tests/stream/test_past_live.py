@@ -90,7 +90,7 @@ def test_a_replay_computes_past_notifications_and_sends_none(
     again = run(*past, "--output", output)
     assert again.code == 0, again.err
     assert again.err.startswith("next: covey explain ")
-    assert "decided by version " in again.out
+    assert "decided by version" in again.out
     assert f"1 would go to {stream.notifications}" in again.out
     assert f"1 would go to {stream.dead_letters}" in again.out
     lines = dict(line.split("\t") for line in output.read_text().splitlines())
@@ -104,7 +104,7 @@ def test_a_replay_computes_past_notifications_and_sends_none(
     assert len(stream.read(stream.notifications)) == len(sent)
     refused = run(*past, "--output", output)
     assert (refused.code, refused.err) == (
-        2, f"covey: {output} exists already: name another file\n",
+        2, f"covey: {output} exists already: name another file with --output\n",
     )  # fmt: skip
     refused = run(*past, "--version", 100_000)
     assert refused.code == 2

@@ -84,7 +84,7 @@ def test_an_empty_range_of_a_partition_needs_no_batch(tmp_path: Path) -> None:
 def test_a_range_without_events_is_reported(tmp_path: Path) -> None:
     records = record_batches(tmp_path, {"ads": {"0": (0, 9)}})
     for first, end in ((4, 4), (9, 7)):
-        said = "the range contains no event: it begins at the end of the topic"
+        said = "the range contains no event: in each partition its first offset"
         with pytest.raises(StreamError, match=said):
             ReplayRange({"ads": {"1": first}}, {"ads": {"1": end}}).split_by_version(records)
 

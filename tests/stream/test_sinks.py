@@ -51,7 +51,7 @@ def test_avro_notifications_reach_a_delta_table_once_although_a_batch_is_repeate
     expected, dead = {}, {}
     for place, ids in zip(places, events.values(), strict=True):
         expected |= {f"{place}/{id}": id for id in ids or ()}
-        dead |= {place: "the value is not Avro of the schema"} if ids is None else {}
+        dead |= {place: "the value does not fit the Avro schema"} if ids is None else {}
     dead[places[-1]] = "the value is null"
     assert stream.decided(*places).batch == 0
     assert read_notifications(tmp_path / "table", stream) == sorted(expected.items())

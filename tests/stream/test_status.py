@@ -140,7 +140,7 @@ def test_a_port_in_use_is_reported() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(
-            InvalidArgumentError, match=rf"\[metrics\] port {port} cannot be used: Address"
+            InvalidArgumentError, match=rf"'127.0.0.1', port {port} cannot be used: Address"
         ):
             StatusReporter(None, MetricsConfig(port)).start_prometheus()
 
@@ -164,8 +164,8 @@ def test_the_terminal_shows_batches_rates_and_delays(tmp_path: Path) -> None:
     assert first.startswith(
         f"process {os.getpid()}, running; in 0 s: 6,600 events, 480 notificatio"
     )
-    assert "events per second ▁▁▂▃▃▄▅▆▆▇██ 2,750 (most 2,750)" in rates
-    assert "mean delay in ms ████████████ 420 (most 420)" in delays
+    assert "events per second ▁▁▂▃▃▄▅▆▆▇██ 2,750 (max 2,750)" in rates
+    assert "mean delay in ms ████████████ 420 (max 420)" in delays
     assert header.split()[:3] == ["batch", "version", "events"]
     assert len(rows) == 10
     assert rows[-1].split() == [

@@ -20,7 +20,7 @@ Run = Callable[..., Outcome]
 WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     "unknown setting": (
         {"kafka": {"server": "x"}},
-        "[kafka] has no setting 'server', did you mean 'servers'?",
+        "unknown setting [kafka] server: did you mean servers?",
     ),
     "events topic": (
         {"events": {"topics": ["nowhere"]}},
@@ -80,11 +80,11 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "id": (
         {"events": {"id_column": "b"}},
-        "[events] id_column is 'b', but the schema has a",
+        "[events] id_column is 'b', which is not a column of the events: their columns are a",
     ),
     "include": (
         {"notifications": {"include": ["b"]}},
-        "[notifications] include names 'b', but events have a",
+        "[notifications] include has 'b', which is not a column of the events: their columns are a",
     ),
     "function": (
         {"notifications": {"sink": "foreach", "function": "nowhere"}},
@@ -108,11 +108,11 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "jars": (
         {"spark": {"jars": "nowhere/*.jar"}},
-        "[spark] jars: no file is ",
+        "[spark] jars: no file matches ",
     ),
     "metrics": (
         {"metrics": {"port": "{taken}"}},
-        "[metrics] port {taken} cannot be used: Address already in use",
+        "[metrics] host '127.0.0.1', port {taken} cannot be used: Address already in use",
     ),
 }  # fmt: skip
 
@@ -158,11 +158,11 @@ def test_wrong_arguments_about_the_past_are_refused(stream: Live, run: Run) -> N
         ("stream", "--dry-run"): "--dry-run is for a replay of past events: add --from",
         ("stream", "--from", "{}"): "a replay sends no notifications: add --dry-run",
         ("stream", "--from", "0", "--dry-run"): "'0' is not a set of offsets: write",
-        ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is not an event topic",
+        ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is not in [events] topics",
         ("stream", "--from", f'{{"{stream.events}": {{"7": 0}}}}', "--dry-run"): "no partition 7",
         ("explain", "--event-offset", "7", "--subscription", "x"): "'7' is not an event ref",
         ("explain", "--event-offset", "x-0-0", "--subscription", "x"): "no batch decision contains",
-        ("status", "--once"): "has no status of a stream: start `covey stream",
+        ("status", "--once"): "has no status file of a stream: start `covey stream",
     }
     for words, expected in wrong.items():
         refused = run(*words, path)

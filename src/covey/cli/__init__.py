@@ -1,11 +1,11 @@
 """The command line: `covey --help`.
 
 Commands are thin: each reads its options, checks everything that can be checked without Spark, and
-then imports and starts the parts that take seconds. Commands with more than one module are
-packages, whose modules have the same names everywhere: `command` declares the options, `job` does
-the work, `report` holds the counts, `summary` prints them, `plot` draws them.
+then imports and starts the parts that take seconds. A command with more than one module is a
+package. The modules of these packages have common names: `command` declares the options, `job` does
+the work, `report` contains the counts, `summary` prints them, `plot` draws them.
 
-In the order in which a command uses them:
+The modules and packages, in the order in which a command uses them, are:
 
     main            the application: all commands, and `--version`
     options         options that several commands share, declared once
@@ -15,7 +15,7 @@ In the order in which a command uses them:
     progress        a progress bar, and the seconds of each step
     match           `covey match`: match a table of events with a table of subscriptions
     preview         `covey preview`: what a predicate would have matched
-    doctor          `covey doctor`: find wrong, redundant and too broad subscriptions
+    doctor          `covey doctor`: find wrong, duplicate and too broad subscriptions
     explain         `covey explain`: why an event matched a subscription, or did not
     reduce          `covey reduce`: redundant subscriptions, and few filters for all
     stream          `covey stream` and `covey status`: run a stream on Kafka, and watch it
@@ -23,9 +23,9 @@ In the order in which a command uses them:
     plan            `covey plan`: compare, make and deploy assignments of subscribers to brokers
     research        `covey research simulate`: random runs of broker networks and CANs
     plotting        matplotlib and PNG code that plots share
-    rejections      rejected subscriptions by reason, and where in the predicate the mistake is
-    console_format  percentages and tables without lines
-    next_step       the last line of a command: what to do next
+    rejections      rejected subscriptions by reason, with the position of each mistake
+    console_format  the console, percentages, and tables without lines
+    next_step       the last line of a command, which says what to do next
 """
 
 try:

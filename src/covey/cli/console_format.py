@@ -1,4 +1,4 @@
-"""Console, numbers and grids of the output of commands."""
+"""Console, numbers and grids for the output of commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def format_percent(part: float, whole: float) -> str:
-    """Return a part of a whole in per cent, with two digits if it is small.
+    """Return a part of a whole as a percentage, with two significant digits if it is below 1%.
 
     >>> format_percent(1, 3), format_percent(1, 100_000), format_percent(0, 5), format_percent(2, 2)
     ('33.3%', '0.001%', '0%', '100%')
@@ -30,12 +30,16 @@ def format_percent(part: float, whole: float) -> str:
 
 
 def to_row_limit(max_rows: int) -> int:
-    """Return the limit to pass to Spark, which counts rows in 32 bits."""
+    """Return a row limit that Spark accepts: `max_rows`, but at most 2³¹ - 1."""
     return min(max_rows, (1 << 31) - 1)
 
 
 def make_grid(number_columns: int = 1) -> Table:
-    """Return a grid: a column of names, some of right-aligned numbers, and one of words."""
+    """Return an empty grid with a column for names, columns for numbers, and a column for words.
+
+    Args:
+        number_columns: number of the columns for numbers, which are right-aligned.
+    """
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     for _ in range(number_columns):

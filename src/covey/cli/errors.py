@@ -1,7 +1,8 @@
 """Messages and exit codes of commands that fail: what is wrong, where, and what to do.
 
-Exit codes: 0 done, 1 findings, 2 a mistake of the caller, 3 done but subscriptions were rejected.
-Spark's tracebacks are not shown; an error in covey itself keeps its traceback.
+Exit codes: 0 for success, 1 for findings, 2 for an expected error such as a wrong option, 3 for
+success with rejected subscriptions, 130 for Ctrl-C. Spark's tracebacks are not shown; an error in
+covey itself keeps its traceback.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def exit_on_error() -> Iterator[None]:
         if module not in _EXTRA_BY_MODULE:
             raise
         extra = f"pip install 'covey[{_EXTRA_BY_MODULE[module]}]'"
-        typer.echo(f"covey: this needs {module}, which is not installed: {extra}", err=True)
+        text = f"covey: this command needs {module}, which is not installed: {extra}"
+        typer.echo(text, err=True)
         raise typer.Exit(EXIT_MISTAKE) from None
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader of a pipe has closed it: typer handles that
@@ -72,10 +74,13 @@ def exit_on_error() -> Iterator[None]:
 
 
 def check_extra(*modules: str) -> None:
-    """Refuse to start a long computation that would fail for lack of an optional package.
+    """Raise an error if a module of an optional package is not installed.
+
+    Commands call it before a long computation that would need the module at its end.
 
     Raises:
-        ModuleNotFoundError: a module is not installed; `exit_on_error` names its extra.
+        ModuleNotFoundError: a module is not installed; the message of `exit_on_error` names the
+            extra that contains it.
     """
     for module in modules:
         if sys.modules.get(module, module) is None or find_spec(module) is None:
@@ -83,18 +88,23 @@ def check_extra(*modules: str) -> None:
 
 
 def report_rejected(count: int, *, is_allowed: bool) -> int:
-    """Return the exit code of a command that left out subscriptions, and print why it is not 0."""
+    """Return the exit code of a command that left out `count` subscriptions.
+
+    It is 3 if subscriptions were left out and this is not allowed, and then the reason is printed;
+    otherwise it is 0.
+    """
     if not count or is_allowed:
         return 0
     subject = "1 subscription was" if count == 1 else f"{count:,} subscriptions were"
-    typer.echo(f"covey: {subject} left out; accept that with --allow-rejected", err=True)
+    text = f"covey: {subject} left out; to end with exit code 0, add --allow-rejected"
+    typer.echo(text, err=True)
     return EXIT_REJECTED
 
 
 def spark_error_message(error: Exception) -> str:
-    """Return an error of Spark in one line: its message, and the message of its first cause.
+    """Return the message of an error of Spark in one line, with the message of its root cause.
 
-    For an error that covey raised in a worker, return covey's message.
+    For an error that covey raised in a worker, return covey's whole message.
     """
     if (raised := extract_worker_error(str(error))) is not None:
         return str(raised)
@@ -114,7 +124,9 @@ def _cause_messages(error: Exception) -> list[str]:
 
 
 def _strip_error_code(message: str) -> str:
-    """Return the first line of a message, without its error code.
+    """Return the reason in a message of Spark, which is its first line without the error code.
+
+    If an exception was raised in Python, the reason is the last line.
 
     >>> _strip_error_code("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
     'Path does not exist: file:/x'

@@ -28,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Match events to standing Spark SQL predicates, exactly.\n\n"
+    help="Match events with many Spark SQL predicates at once, exactly as Spark would.\n\n"
     "Example: covey match ticks.parquet alerts.csv -o matches.parquet",
 )
 _FILES, _STREAMS, _NETWORKS = "Tables in files", "Streams on Kafka", "Models and broker networks"
@@ -58,12 +58,15 @@ def _covey(
         ),
     ] = False,
 ) -> None:
-    """Handle the options before a command."""
+    """Handle the options before a command, and prepare the output of all commands."""
     _escape_unencodable()
 
 
 def _escape_unencodable() -> None:
-    """Write characters that the encoding of a terminal lacks as backslash escapes."""
+    """Configure stdout and stderr to escape characters that their encoding does not have.
+
+    Such a character is written as a backslash and its number.
+    """
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""The last line of a command: what to do next, on stderr, unless `--quiet` is given."""
+"""The last line of a command, which says on stderr what to do next, unless `--quiet` is given."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ QuietOption = Annotated[
 
 
 def print_next_step(text: str) -> None:
-    """Print what to do next on stderr, so that it never mixes with the output of the command."""
+    """Print a text that says what to do next, unless `--quiet` is given.
+
+    It goes to stderr, so that it is never part of the output of the command.
+    """
     if not _is_quiet.get():
         typer.echo(f"next: {text}", err=True)
 
 
 def add_quiet_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with an option `--quiet`, which silences `print_next_step`."""
+    """Return the command with an option `--quiet`, with which `print_next_step` prints nothing."""
     signature = inspect.signature(command, eval_str=True)
     quiet = inspect.Parameter(
         "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=QuietOption

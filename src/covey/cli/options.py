@@ -1,8 +1,8 @@
 """Options that several commands share, each declared once.
 
-A command with a parameter of type `TableOptions` has the options of a table of events and of one of
-subscriptions; one of type `SparkOptions` adds those of the Spark session. `expand_options` replaces
-such a parameter by an option for each of its fields.
+A parameter of type `TableOptions` gives a command the options of a table of events and of a table
+of subscriptions; a parameter of type `SparkOptions` gives it the options of the Spark session.
+`expand_options` replaces such a parameter by an option for each of its fields.
 """
 
 from __future__ import annotations
@@ -47,14 +47,16 @@ _SPARK_PANEL = "Spark"
 EventsFormatOption = Annotated[
     FileFormat | None,
     typer.Option(
-        help="Format of the events, if the suffix of the path does not say it.",
+        help="Format of the events. If missing, the suffix of the path, or of the files in the "
+        "folder, determines it.",
         rich_help_panel=_INPUT_PANEL,
     ),
 ]
 SubscriptionsFormatOption = Annotated[
     FileFormat | None,
     typer.Option(
-        help="Format of the subscriptions, if the suffix of the path does not say it.",
+        help="Format of the subscriptions. If missing, the suffix of the path, or of the files in "
+        "the folder, determines it.",
         rich_help_panel=_INPUT_PANEL,
     ),
 ]
@@ -72,7 +74,7 @@ SubscriptionsSchemaOption = Annotated[
     typer.Option(
         metavar="DDL",
         help="Columns of CSV or JSON subscriptions, for example 'id BIGINT, predicate STRING'. "
-        "Inferred if missing; ids of CSV are then texts.",
+        "Inferred if missing; ids in CSV are then read as texts.",
         rich_help_panel=_INPUT_PANEL,
     ),
 ]
@@ -129,7 +131,8 @@ StoreOption = Annotated[
     str | None,
     typer.Option(
         metavar="PATH",
-        help="Folder for the index that all workers can reach. Required unless Spark is local.",
+        help="Folder in which the index is stored, and which all workers can reach. Required "
+        "unless Spark runs on this machine.",
         rich_help_panel=_SPARK_PANEL,
     ),
 ]
@@ -155,13 +158,18 @@ class TableOptions:
     vectors: VectorsOption = None
 
     def open_events(self, path: str) -> TableSource:
-        """Return the table of events at a path."""
+        """Return the table of events at a path, which is not read yet."""
         return TableSource.from_path(
             "events", path, requested_format=self.events_format, schema=self.events_schema
         )
 
     def open_subscriptions(self, path: str, owner_column: str | None = None) -> TableSource:
-        """Return the table of subscriptions at a path."""
+        """Return the table of subscriptions at a path, which is not read yet.
+
+        Args:
+            path: the path.
+            owner_column: column with the owner of a subscription; None if it is not needed.
+        """
         texts = [self.id_column, self.predicate_column, *([owner_column] if owner_column else [])]
         return TableSource.from_path(
             "subscriptions",
@@ -191,7 +199,10 @@ _GROUPS = (TableOptions, SparkOptions)
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with an option for each field of its groups of options."""
+    """Return the command with its parameters of type `TableOptions` and `SparkOptions` replaced.
+
+    Each of them is replaced by an option for each of its fields.
+    """
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
     for name, one in inspect.signature(command, eval_str=True).parameters.items():
@@ -217,7 +228,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def split_names(text: str | None) -> list[str] | None:
-    """Return the names in 'a, b', or None if there is no text.
+    """Return the names in a text, which are separated by commas; None if the text is None.
 
     >>> split_names("a, b")
     ['a', 'b']
@@ -226,7 +237,10 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def parse_vector_lengths(options: list[str] | None) -> dict[str, int]:
-    """Return the lengths of vectors by column.
+    """Return the length of the vectors in each column, from options such as embedding=384.
+
+    Raises:
+        InvalidArgumentError: an option is not COLUMN=LENGTH, or the length is 0.
 
     >>> parse_vector_lengths(["embedding=384"])
     {'embedding': 384}

@@ -13,7 +13,7 @@ _PALETTE_SIZE = 128
 
 
 def require_matplotlib() -> None:
-    """Refuse to go on without matplotlib."""
+    """Raise InvalidArgumentError if matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         raise InvalidArgumentError(
             "the picture needs matplotlib: pip install 'covey[report]', or leave the picture out "

@@ -1,7 +1,8 @@
-"""Steps of a command: a progress bar while each runs, and the seconds that each took.
+"""Steps of a command: a progress bar while a step runs, and the seconds that each step took.
 
-The bar is on stderr, and only if that is a terminal; it disappears when the command ends. Spark's
-finished tasks move it. For the step that matches events, the bar shows events, rows and time left.
+The bar is shown only if stderr is a terminal, and disappears when the command ends. It shows the
+share of Spark's tasks that are finished. For the step that matches events, it also shows events,
+rows and the time left.
 """
 
 from __future__ import annotations
@@ -32,16 +33,18 @@ _POLL_INTERVAL_S = 0.2
 
 
 class OutputProgress(NamedTuple):
-    """The share of the tasks of a write that are finished, and the rows that they wrote."""
+    """The progress of a write: the share of its tasks that are finished, and the written rows."""
 
     share: float
     rows: int
 
 
 class StepProgress:
-    """The steps of one command, one after another; `seconds_by_step` is the time of each.
+    """The steps of one command, one after another.
 
-    Cost: some small calls to Spark's driver, five times a second.
+    `seconds_by_step` contains the time of each finished step by its name.
+
+    Cost: a few small calls to Spark's driver, five times a second.
     """
 
     def __init__(self) -> None:
@@ -70,7 +73,7 @@ class StepProgress:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Hide the bar, so that the user can be asked something."""
+        """Hide the bar while the body runs, for example while it asks the user a question."""
         self._progress.stop()
         try:
             yield
@@ -81,9 +84,13 @@ class StepProgress:
     def track_step(
         self, step_name: str, spark: SparkSession | None = None, *, event_count: int | None = None
     ) -> Iterator[None]:
-        """Run the body as a step; with a session, its Spark jobs move the bar.
+        """Run the body as a step, and measure its time.
 
-        With `event_count`, the step is a write of that many events, and the bar counts events.
+        Args:
+            step_name: name of the step, which the bar shows.
+            spark: session whose jobs in this step the bar shows; None if the step has no jobs.
+            event_count: number of events, if the step matches events and writes the matches; the
+                bar then counts events instead of tasks.
         """
         started = time.perf_counter()
         bar = self._progress.add_task(step_name, total=None, details="")
@@ -124,7 +131,7 @@ class StepProgress:
 
 
 def count_finished_tasks(tracker: StatusTracker, job_group: str) -> tuple[int, int]:
-    """Return how many tasks of a group of jobs are finished, and how many are known so far."""
+    """Return how many tasks of a job group are finished, and how many tasks are known so far."""
     finished = known = 0
     for job in tracker.getJobIdsForGroup(job_group):
         info = tracker.getJobInfo(job)
@@ -139,7 +146,7 @@ def count_finished_tasks(tracker: StatusTracker, job_group: str) -> tuple[int, i
 
 
 def read_output_progress(spark: SparkSession, job_group: str) -> OutputProgress | None:
-    """Return how far the write of a group of jobs is, None before its last stage has begun."""
+    """Return the progress of the write in a job group; None before its last stage has begun."""
     tracker = spark.sparkContext.statusTracker()
     infos = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(job_group)]
     stages = [stage for info in infos if info is not None for stage in info.stageIds]
@@ -156,7 +163,9 @@ def read_output_progress(spark: SparkSession, job_group: str) -> OutputProgress 
 
 
 def format_output_progress(output: OutputProgress, event_count: int, elapsed_s: float) -> str:
-    """Return events, rows and time left in words; the time is known once a task is finished.
+    """Return the progress of a write as a text: events, rows and the time left.
+
+    The time left is missing before the first task is finished, and after the last one.
 
     >>> format_output_progress(OutputProgress(0.25, 1_000), 20_000, 30.0)
     '5,000 of 20,000 events, 1,000 rows, about 90 s left'

@@ -23,7 +23,8 @@ _MAX_GROUPS = 5
 class RejectionGroup(NamedTuple):
     """Subscriptions rejected for one reason: their number, and the one with the smallest id.
 
-    `example` has the fields id, predicate, error, line and column.
+    `example` is the subscription with the smallest id, as a row with the fields id, predicate,
+    line, column and error.
     """
 
     size: int
@@ -32,7 +33,10 @@ class RejectionGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """The number of rejected subscriptions and of reasons, and the most frequent reasons."""
+    """The number of rejected subscriptions and of reasons, and groups for at most five reasons.
+
+    The groups are those of the most frequent reasons, in descending order of their sizes.
+    """
 
     count: int
     reason_count: int
@@ -40,7 +44,7 @@ class Rejections:
 
     @classmethod
     def from_model(cls, model: MatcherModel) -> Rejections:
-        """Group the rejected subscriptions of a fit by the text of the error."""
+        """Group the subscriptions that a fit rejected by the text of the error."""
         rejected = model.rejectedSubscriptions
         id_ = F.col(quote_identifier(rejected.columns[0])).alias("id")
         example = F.struct(id_, "predicate", "line", "column", "error")
@@ -56,7 +60,10 @@ class Rejections:
         )
 
     def to_table_rows(self) -> list[tuple[str, str, str]]:
-        """Return the last row of a table of counts, or no row if nothing was rejected."""
+        """Return the row of rejected subscriptions for a table of counts: name, number and words.
+
+        The list is empty if nothing was rejected.
+        """
         if not self.count:
             return []
         most = "" if self.reason_count == len(self.groups) else ", the most frequent"
@@ -64,7 +71,7 @@ class Rejections:
         return [("rejected", f"{self.count:,}", f"left out{reasons}:")]
 
     def print_groups(self, console: Console) -> None:
-        """Print an example for each reason, with the mistake underlined."""
+        """Print an example for each group, with a caret below the mistake."""
         for size, row in self.groups:
             example = format_rejection(
                 row["id"], row["predicate"], row["error"], row["line"], row["column"]
@@ -78,7 +85,9 @@ class Rejections:
 def format_rejection(
     id_: object, text: str | None, problem: str, line: int | None, column: int | None
 ) -> str:
-    """Return the message for one subscription, from its fields in a DataFrame.
+    """Return the message about one subscription: its id, the problem, and the line of the mistake.
+
+    Without a position, the whole predicate is shown, if there is one.
 
     >>> print(format_rejection(7, "prise > 5", "no column 'prise'", 1, 1))
     7: line 1, column 1: no column 'prise'
@@ -92,7 +101,9 @@ def format_rejection(
 
 
 def to_plain_id(id_: object) -> int | str | None:
-    """Return an id as JSON has it: a number or a text, bytes by their hexadecimal digits.
+    """Return an id as a value for JSON: integers and None unchanged, all other ids as text.
+
+    The text of bytes is their hexadecimal digits.
 
     >>> to_plain_id(7), to_plain_id(bytearray(b"\\x01\\xff"))
     (7, '01ff')

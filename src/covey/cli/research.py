@@ -37,8 +37,9 @@ def simulate(
     network: Annotated[
         NetworkKind,
         typer.Argument(
-            help="Network to simulate: a tree of brokers, or a CAN that replicates subscriptions "
-            "in all zones (pure) or by covering (smart)."
+            help="Network to simulate: a tree of brokers (brokers), a CAN that stores a "
+            "subscription in every zone that it meets (can-pure), or a CAN that stores a covered "
+            "subscription only once (can-smart)."
         ),
     ],
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
@@ -50,17 +51,20 @@ def simulate(
     printed: Annotated[
         bool,
         typer.Option(
-            "--printed", help="Follow the rules as the papers print them, which lose events."
+            "--printed",
+            help="Use the rules exactly as they are printed in the papers, although they can lose "
+            "notifications.",
         ),
     ] = False,
     strategy: Annotated[
         str,
-        typer.Option(help="Covering strategy of brokers: exact, projection, hybrid or hilbert."),
+        typer.Option(help="Routing strategy of brokers: exact, projection, hybrid or hilbert."),
     ] = "exact",
     announcing: Annotated[
         bool,
         typer.Option(
-            "--announcing", help="Publishers of a broker network announce their events first."
+            "--announcing",
+            help="In a network of brokers, publishers announce regions before they publish.",
         ),
     ] = False,
 ) -> None:
@@ -75,7 +79,9 @@ def simulate(
         if network is NetworkKind.BROKERS:
             options |= {"strategy": strategy, "requires_announcements": announcing}
         elif announcing or strategy != "exact":
-            raise InvalidArgumentError("--strategy and --announcing are for brokers")
+            raise InvalidArgumentError(
+                "--strategy and --announcing can be used only with the network brokers"
+            )
         console = make_console(stderr=True)
         seeds = track(
             range(seed, seed + runs), "runs", console=console, transient=True,
@@ -102,7 +108,7 @@ def _make_trial(network: NetworkKind, seed: int, options: dict[str, Any]) -> Any
 
 
 def _make_outcomes_table(outcomes: dict[int, Any]) -> Table:
-    """Return a table of the wrong runs, and of the sums over all runs."""
+    """Return a table with a row for each wrong run, and a last row with the sums of all runs."""
     table = Table(box=None, pad_edge=False)
     names = ("lost", "invented", "repeated", "notifications", "messages")
     for name in ("seed", *names):

@@ -1,7 +1,8 @@
-"""The Spark session of a command: started quietly, stopped at the end.
+"""The Spark session of a command, which is started without output and stopped at the end.
 
 The output of Spark's Java process goes to a file, which is read only if Java does not start; later
-failures are exceptions. A session that the process already has is used, and left running.
+failures are exceptions. If the process already has an active session, the command uses that session
+and does not stop it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,12 @@ _DELTA_CONF = {
 
 @dataclass(frozen=True, slots=True)
 class SessionLauncher:
-    """Settings of the session of a command."""
+    """Launcher of the Spark session of a command.
+
+    Args:
+        conf: settings of Spark.
+        needs_delta: whether the session must have the Delta connector.
+    """
 
     conf: Mapping[str, str]
     needs_delta: bool
@@ -58,7 +64,17 @@ class SessionLauncher:
         *,
         needs_delta: bool = False,
     ) -> SessionLauncher:
-        """Return a launcher for the options of a command; settings of the user override others."""
+        """Return a launcher for the options of a command.
+
+        Args:
+            master: Spark's master URL.
+            conf_options: settings of Spark as KEY=VALUE, which override all others.
+            jars: paths of jar files, separated by commas.
+            needs_delta: whether the session must have the Delta connector.
+
+        Raises:
+            InvalidArgumentError: a setting is not KEY=VALUE, or a jar file does not exist.
+        """
         given = {}
         for one in conf_options or ():
             key, equals, value = one.partition("=")
@@ -78,7 +94,12 @@ class SessionLauncher:
 
     @contextmanager
     def launch(self) -> Iterator[SparkSession]:
-        """Start the session, and stop it when the command ends."""
+        """Start the session, and stop it after the body; an active session is used instead.
+
+        Raises:
+            InvalidArgumentError: Spark does not start, or has no Delta connector although the
+                command needs it.
+        """
         with mute_query_log(all_threads=True):  # the command reports exceptions itself
             yield from self._open_session()
 
@@ -91,7 +112,7 @@ class SessionLauncher:
                 _check_delta(spark)
             yield spark
         except KeyboardInterrupt:
-            is_mine = False  # it waits for an answer, and ends with this process
+            is_mine = False  # Java still waits for the interrupted call, and ends with this process
             raise
         finally:
             if is_mine:
@@ -117,7 +138,11 @@ def _start_spark(conf: Mapping[str, str]) -> SparkSession:
 
 
 def _stop_on_interrupt(context: SparkContext) -> None:
-    """Cancel jobs on Ctrl-C in another thread: Spark's handler would disturb the running call."""
+    """Install a handler of Ctrl-C that cancels the jobs and raises KeyboardInterrupt.
+
+    The jobs are cancelled in another thread, because PySpark's own handler would disturb the
+    running call.
+    """
 
     def stop(number: int, frame: object) -> None:
         cancel = threading.Thread(target=context.cancelAllJobs, daemon=True)
@@ -150,19 +175,24 @@ def _explain_failed_start(output: str) -> str:
 
 
 def has_java_class(spark: SparkSession, class_name: str) -> bool:
-    """Return whether Spark can load a Java class; True if it cannot be asked."""
+    """Return whether Spark can load a Java class; True if the session has no access to Java."""
     jvm = spark.sparkContext._jvm
     return jvm is None or bool(jvm.org.apache.spark.util.Utils.classIsLoadable(class_name))
 
 
 def check_kafka(spark: SparkSession, advice: str) -> None:
-    """Refuse a session without the Kafka connector; the advice says how a command gets it."""
+    """Raise InvalidArgumentError if a session has no Kafka connector.
+
+    Args:
+        spark: the session.
+        advice: the end of the message, which says how the command gets the connector.
+    """
     if not has_java_class(spark, _KAFKA_SOURCE_CLASS):
         raise InvalidArgumentError(f"Spark has no Kafka connector: {advice}")
 
 
 def _check_delta(spark: SparkSession) -> None:
-    """Refuse a session without Delta."""
+    """Raise InvalidArgumentError if a session has no Delta connector."""
     if not has_java_class(spark, _DELTA_CONF["spark.sql.extensions"]):
         raise InvalidArgumentError(
             "Spark has no Delta connector: name its two jars with --jars DELTA-SPARK.jar,"

@@ -7,24 +7,24 @@ offsets of its events, and the version. Workers wait for the decision and match 
 a batch that is run again produces the same rows. Guarantees are in docs/reference/guarantees.md,
 decisions in docs/explanation/decisions/0006-stream.md.
 
-Modules, in the order in which a stream uses them:
+The modules, in the order in which a stream uses them, are:
 
 - `config`: the TOML configuration, one dataclass per section.
-- `schema_check`: refuse a wrong schema of events before Spark starts.
+- `schema_check`: find mistakes in the schema of events before Spark starts.
 - `spark_defaults`: Spark settings of a stream that the user can override.
 - `worker_daemon`: process from which Spark forks its Python workers, with modules preloaded.
 - `warm_up`: one small match in the daemon, so that workers inherit the loaded kernels.
 - `kafka_cluster`: covey's own Kafka clients, topic configuration and offset bounds.
 - `topics`: check the topics before Spark starts, and read the starting offsets.
-- `startup`: open the store, and resume from the control topic or rebuild the store from it.
+- `startup`: open the store, and continue reading the control topic or rebuild the store from it.
 - `zones`: divide the subscriptions of a stream into zones.
-- `control`: sub-package; the control topic: messages, reader, translation to store changes.
+- `control`: sub-package for the control topic: messages, reader, translation to store changes.
 - `pipeline`: `Pipeline`, which runs the query and restarts it after a failure.
-- `batches`: sub-package; the decision protocol: which version decides which micro-batch.
-- `events`: sub-package; decode events, match them in workers, write rows to a sink.
-- `metrics`: sub-package; counts per batch, status file, Prometheus endpoint, JSON log.
+- `batches`: sub-package for the decision protocol: which version decides which micro-batch.
+- `events`: sub-package that decodes events, matches them in workers, and writes rows to a sink.
+- `metrics`: sub-package for counts per batch, status file, Prometheus endpoint and JSON log.
 - `retry`: retry policy of the query: backoff and deadlines.
-- `maintenance`: background thread: control topic between batches, vacuum, status file.
+- `maintenance`: background thread that syncs between batches, vacuums, and updates the status file.
 - `replay`: decide a range of past events again, without sending notifications.
 - `explain`: explain why a subscription was notified of an event, or why not.
 """

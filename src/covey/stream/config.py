@@ -35,7 +35,7 @@ class KafkaConfig:
 
     Args:
         servers: addresses, such as `host:port,host:port`.
-        options: options of all Kafka clients.
+        options: options of all Kafka clients, by their names in Kafka, such as `security.protocol`.
         spark_options: further options, for Spark's readers and writers only.
         client_options: further options, for covey's own clients only, which use librdkafka.
     """
@@ -56,14 +56,15 @@ class EventsConfig:
             schema of a record, as JSON.
         format: `json` or `avro`.
         id_column: column with a unique id of each event; by default the event ref is the id.
-        starting_offsets: where the first start begins, which must be chosen: `earliest` for every
-            event that Kafka still has, `latest` for events from the start of the process on. Later
-            starts continue where the last one ended.
-        vectors: number of elements of each column of vectors.
-        max_events_per_batch: the largest number of events of a batch; by default it is computed at
-            each start from the measured cost of an event.
-        trigger_interval_ms: shortest time from the start of a batch to the start of the next one,
-            which never starts before the first one has ended.
+        starting_offsets: where the stream begins when it is started for the first time: `earliest`
+            for every event that Kafka still has, `latest` for events that are published after the
+            start of the process. The setting is required. When the stream is started again, it
+            continues where it ended.
+        vectors: for each column of vectors, the number of elements of a vector.
+        max_events_per_batch: the largest number of events of a batch; by default it is computed
+            from the measured cost of an event whenever a query starts.
+        trigger_interval_ms: shortest time from the start of a batch to the start of the next one. A
+            batch never starts before the previous one has ended.
     """
 
     topics: list[str]
@@ -84,8 +85,8 @@ class SubscriptionsConfig:
         topic: the control topic.
         clock_skew_ms: the largest difference between the clocks of Kafka servers; a predicate is
             valid from this many milliseconds before its message was appended.
-        max_derived: the largest number of different expressions, besides columns, that all
-            predicates together may compare.
+        max_derived: the largest number of derived attributes: different expressions over columns
+            that all predicates together may compare.
         zones: number of zones; with more than one, a task needs the subscriptions of one zone
             only, and events are shuffled to the tasks of their zones.
     """
@@ -102,8 +103,8 @@ class NotificationsConfig:
 
     Args:
         sink: `kafka`, `delta` or `foreach`.
-        topic: topic of notifications; for sinks other than `kafka`, the value in the column
-            `topic`.
+        topic: topic of notifications; for sinks other than `kafka`, the value of the column `topic`
+            in their rows.
         include: columns of the event that are added to a notification.
         path: path of the table, for the sink `delta`.
         function: function that is called with each batch, written `module:name`, for the sink
@@ -131,9 +132,10 @@ class StateConfig:
     Args:
         path: folder of the store, the checkpoint, the decision log and the status file.
         retention_s: seconds for which past versions and batch decisions are kept.
-        max_event_delay_s: largest time, in seconds, by which an event may become readable later
-            than events that were appended after it. A region is dropped if its validity ended this
-            long before the oldest event of a batch.
+        max_event_delay_s: how late an event may be read, in seconds. If a batch contains an event,
+            then each event that was appended more than this time earlier must be in this batch or
+            an earlier one. A region is dropped if its validity ended more than this time before the
+            oldest event of a completed batch.
     """
 
     path: str
@@ -147,10 +149,10 @@ class SparkConfig:
 
     Args:
         master: Spark's master URL.
-        packages: Maven coordinates that Spark downloads when it starts; the short names `kafka`,
-            `avro` and `delta` stand for those of the running Spark.
         jars: path or pattern of the jar files to load.
         conf: further settings of Spark.
+        packages: Maven coordinates that Spark downloads when it starts. The short names `kafka`,
+            `avro` and `delta` are replaced by the coordinates for the running version of Spark.
     """
 
     master: str = "local[*]"
@@ -195,11 +197,12 @@ class StreamConfig:
         Raises:
             InvalidArgumentError: the file cannot be read, or a setting in it is wrong.
         """
-        check_local_path("the file of a stream", path)
+        check_local_path("the path of a stream's file", path)
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidArgumentError(f"{path} cannot be read: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidArgumentError(f"{path} cannot be read: {reason}") from None
         try:
             config = cls.from_toml(text)
         except InvalidArgumentError as error:
@@ -216,7 +219,7 @@ class StreamConfig:
 
         >>> StreamConfig.from_toml("[kafka]\\nserver = 'localhost:9092'")
         Traceback (most recent call last):
-        covey.errors.InvalidArgumentError: [kafka] has no setting 'server', did you mean 'servers'?
+        covey.errors.InvalidArgumentError: unknown setting [kafka] server: did you mean servers?
         """
         try:
             sections = tomllib.loads(text)
@@ -227,7 +230,10 @@ class StreamConfig:
         return config
 
     def with_resolved_paths(self, folder: Path) -> StreamConfig:
-        """Return the configuration with relative paths resolved against a folder."""
+        """Return the configuration with relative paths resolved against a folder.
+
+        URIs such as s3://… are not changed.
+        """
         state = dataclasses.replace(self.state, path=_resolve_path(folder, self.state.path))
         spark, notes = self.spark, self.notifications
         if spark.jars is not None:
@@ -249,14 +255,18 @@ def _parse_section(section_class: type[S], values: Any, section_name: str) -> S:
     """
     where = f"[{section_name}]" if section_name else "the file"
     if not isinstance(values, dict):
-        raise InvalidArgumentError(f"{section_name} is a section: write [{section_name}]")
+        raise InvalidArgumentError(
+            f"{section_name} must be a section: write [{section_name}], and its settings below"
+        )
     hints, settings = get_type_hints(section_class), {}
     fields = {f.name: f for f in dataclasses.fields(section_class)}  # type: ignore[arg-type]
     for key, value in values.items():
         if key not in fields:
             similar = get_close_matches(key, fields, 1)
-            hint = f", did you mean {similar[0]!r}?" if similar else f": it has {', '.join(fields)}"
-            raise InvalidArgumentError(f"{where} has no setting {key!r}{hint}")
+            known = f"the settings of {where}" if section_name else "the sections"
+            hint = f"did you mean {similar[0]}?" if similar else f"{known} are {', '.join(fields)}"
+            wrong = f"setting {where} {key}" if section_name else f"section [{key}]"
+            raise InvalidArgumentError(f"unknown {wrong}: {hint}")
         if dataclasses.is_dataclass(hints[key]):
             settings[key] = _parse_section(hints[key], value, key)
         else:
@@ -301,7 +311,9 @@ def _convert_value(type_hint: Any, value: Any, setting: str) -> Any:
         expected = {str: "a string", bool: "true or false"}.get(types[0], "a whole number")
         raise InvalidArgumentError(f"{setting} must be {expected}, got {value!r}")
     if value == "":
-        raise InvalidArgumentError(f"{setting} is empty: set it to a value, or leave it out")
+        raise InvalidArgumentError(
+            f"{setting} is empty: set it to a value, or leave it out if it is optional"
+        )
     return value
 
 
@@ -316,7 +328,7 @@ def _check_values(config: StreamConfig) -> None:
     if config.events.starting_offsets is None:
         raise InvalidArgumentError(
             '[events] lacks starting_offsets: write starting_offsets = "earliest" to match every '
-            'event that Kafka still has, or "latest" for events from the first start on'
+            'event that Kafka still has, or "latest" to match events from the first start on'
         )
     _check_choice(
         "[events] starting_offsets", config.events.starting_offsets, ("latest", "earliest")
@@ -326,7 +338,9 @@ def _check_values(config: StreamConfig) -> None:
     _check_choice("[notifications] sink", config.notifications.sink, ("kafka", "delta", "foreach"))
     for sink, setting in (("delta", "path"), ("foreach", "function")):
         if config.notifications.sink == sink and not getattr(config.notifications, setting):
-            raise InvalidArgumentError(f'[notifications] sink = "{sink}" needs {setting}')
+            raise InvalidArgumentError(
+                f'[notifications] sink = "{sink}" needs the setting [notifications] {setting}'
+            )
     if not config.events.topics:
         raise InvalidArgumentError("[events] topics is empty: name at least one topic")
     for setting, number, minimum, maximum in (
@@ -349,22 +363,25 @@ def _check_values(config: StreamConfig) -> None:
         topics.append(config.notifications.topic)
     if len(set(topics)) < len(topics):
         raise InvalidArgumentError(
-            f"topics must be different, got {', '.join(topics)}: give each use its own topic"
+            "[events], [subscriptions], [dead_letters] and [notifications] must not share a topic, "
+            f"and [events] topics must not repeat one, got {', '.join(topics)}"
         )
 
 
 def _check_column_names(config: StreamConfig) -> None:
-    """Refuse settings that name a column which the schema of events does not have."""
+    """Raise InvalidArgumentError if a setting names a column that is not in the events' schema."""
     columns = list_schema_columns(config.events.schema, config.events.format)
     known = {name.lower() for name in columns}
     if (id_column := config.events.id_column) is not None and id_column.lower() not in known:
         raise InvalidArgumentError(
-            f"[events] id_column is {id_column!r}, but the schema has {', '.join(columns)}"
+            f"[events] id_column is {id_column!r}, which is not a column of the events: "
+            f"their columns are {', '.join(columns)}"
         )
     for name in config.notifications.include:
         if name.lower() not in known:
             raise InvalidArgumentError(
-                f"[notifications] include names {name!r}, but events have {', '.join(columns)}"
+                f"[notifications] include has {name!r}, which is not a column of the events: "
+                f"their columns are {', '.join(columns)}"
             )
 
 

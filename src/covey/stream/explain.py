@@ -38,8 +38,10 @@ class PredicateOutcome:
     """Outcome of one predicate of a subscription on an event.
 
     Args:
-        from_ms: start of the validity interval, in milliseconds since 1970; None if it is open.
-        to_ms: end of the validity interval, exclusive; None if it is open.
+        from_ms: start of the validity interval, in milliseconds since 1970; None if it has no
+            start.
+        to_ms: end of the validity interval, exclusive, in milliseconds since 1970; None if it has
+            no end.
         is_in_effect: whether the validity interval contains the append time of the event.
         explanation: the predicate, evaluated on the event condition by condition.
     """
@@ -57,7 +59,7 @@ class DecisionExplanation:
     Args:
         event_ref: address of the event, `topic-partition-offset`.
         subscription_id: id of the subscription.
-        decision: decision of the last batch that contained the event.
+        decision: newest batch decision that contains the event.
         appended_ms: time at which Kafka appended the event, in milliseconds since 1970.
         problem: why the event could not be decoded; None if it could.
         revision: revision of the subscription in the deciding version; None if that version does
@@ -119,7 +121,8 @@ def explain_decision(
         subscription_id: id of the subscription.
 
     Raises:
-        StreamError: no batch decision in the log contains the event, or Kafka no longer has it.
+        StreamError: no batch decision in the log contains the event, or Kafka no longer has it or
+            cannot be reached.
         StoreError: the version that decided the event was vacuumed.
     """
     topic, partition, offset = event_ref
@@ -172,8 +175,8 @@ def _load_event(
 
     Returns:
         A dictionary with three keys. `at` is the append time in milliseconds since 1970. `problem`
-        is the reason why the event cannot be decoded, or None. `values` has the values of columns
-        and derived attributes by name.
+        is the reason why the event cannot be decoded, or None. `values` contains the values of
+        columns and derived attributes by name.
     """
     decoder = EventDecoder.from_config(config.events)
     decoded = replay_range.read_events(spark, config).withColumn(DECODED, decoder.decoded_value)
@@ -188,7 +191,10 @@ def _load_event(
     selected = flat.select(*event_columns, *derived)
     rows = selected.collect()
     if not rows:
-        raise StreamError(f"Kafka has no committed event {event_ref}")
+        raise StreamError(
+            f"Kafka has no committed event {event_ref}: the offset belongs to an aborted "
+            "transaction, or to no message"
+        )
     fields: dict[str, Any] = convert_to_utc(rows[0].asDict(), selected.schema)
     values = {name: fields[name] for name in decoder.schema.names}
     values |= {
@@ -205,7 +211,10 @@ def _load_event(
 def _explain_regions(
     regions: Regions, appended_ms: int, values: dict[str, Any]
 ) -> list[PredicateOutcome]:
-    """Return the outcome of each region, rendered as a predicate; revision markers are left out."""
+    """Return the outcome of each region, rendered as a predicate, in the order of their starts.
+
+    Revision markers are left out.
+    """
     outcomes, plain = [], drop_validity(regions)
     for row in range(len(regions)):
         validity = regions.gather_constraints(regions.space[VALIDITY], np.array([row]))

@@ -56,7 +56,10 @@ class KafkaCluster:
         )
 
     def create_producer(self) -> Producer:
-        """Create an idempotent producer; a message counts as sent when all replicas have it."""
+        """Create an idempotent producer that waits for replication.
+
+        A message is acknowledged when all in-sync replicas of its partition have it.
+        """
         return Producer({**self._client_config, "acks": "all", "enable.idempotence": True})
 
     def list_partitions(self, topic: str) -> list[int]:
@@ -86,7 +89,11 @@ class KafkaCluster:
     def check_append_time(self, topic: str) -> None:
         """Raise InvalidArgumentError unless Kafka sets the timestamps of a topic's messages.
 
-        Timestamps of producers are not usable, because they can have any value.
+        Timestamps of producers cannot be used, because they can have any value.
+
+        Raises:
+            InvalidArgumentError: the topic has timestamps of producers.
+            StreamError: Kafka cannot be reached, or reports an error.
         """
         if self.read_topic_config(topic)["message.timestamp.type"] != "LogAppendTime":
             raise InvalidArgumentError(
@@ -102,7 +109,11 @@ class KafkaCluster:
 
 
 def read_partition_bounds(consumer: Consumer, topic: str, partition: int) -> tuple[int, int]:
-    """Return the first offset of a partition, and the offset after the last committed message."""
+    """Return the first offset of a partition, and the offset after its last committed message.
+
+    Raises:
+        StreamError: Kafka cannot be reached, or reports an error.
+    """
     with reraise_kafka_errors(f"partition {partition} of {topic!r}"):
         topic_partition = TopicPartition(topic, partition)
         first, end = consumer.get_watermark_offsets(topic_partition, timeout=_TIMEOUT_S)
@@ -110,7 +121,14 @@ def read_partition_bounds(consumer: Consumer, topic: str, partition: int) -> tup
 
 
 def read_offset_bounds(cluster: KafkaCluster, topic: str) -> tuple[dict[int, int], dict[int, int]]:
-    """Return two offsets by partition: of the first message, and after the last committed one."""
+    """Return two offsets of each partition of a topic, in two dictionaries by partition number.
+
+    The first dictionary contains first offsets, the second one the offsets after the last committed
+    messages.
+
+    Raises:
+        StreamError: the topic does not exist, or Kafka cannot be reached.
+    """
     partitions, consumer = cluster.list_partitions(topic), cluster.create_consumer()
     try:
         bounds = {p: read_partition_bounds(consumer, topic, p) for p in partitions}

@@ -23,19 +23,25 @@ __all__ = ["CONTROL_POSITION_FILE", "MaintenanceThread"]
 _log = logging.getLogger(__name__)
 
 CONTROL_POSITION_FILE = "control.json"
-"""Name of the file in the state folder with the position in the control topic, and its time."""
+"""Name of the file in the state folder with the position and the time of the last sync.
+
+The position is the next offset of each partition of the control topic.
+"""
 
 _SYNC_INTERVAL_S, _REPORT_INTERVAL_S, _SAVE_INTERVAL_S, _VACUUM_INTERVAL_S = 0.5, 5.0, 15.0, 60.0
 _WARNING_INTERVAL_S = 30.0  # a warning for every failure would be one per second without Kafka
 
 
 class MaintenanceThread:
-    """Thread that runs the maintenance tasks until `close`; failures are logged and retried.
+    """Thread that runs the maintenance tasks until `close` is called.
+
+    If a task fails, the task is run again later, and the error is logged, at most every 30 seconds.
 
     Args:
         subscriptions: the subscriptions to sync with the control topic and to vacuum.
         state: section `[state]` of the configuration.
-        report_status: function that is called every few seconds, even if no batch runs.
+        report_status: function that writes the status; it is called about every five seconds, even
+            if no batch runs.
     """
 
     def __init__(
@@ -58,7 +64,7 @@ class MaintenanceThread:
         try:
             self._save_position()
         except (CoveyError, OSError):
-            _log.exception("maintenance failed")
+            _log.exception("the position in the control topic could not be saved")
 
     def _run(self) -> None:
         while not self._stop_requested.wait(1.0):
@@ -67,7 +73,8 @@ class MaintenanceThread:
             except (CoveyError, OSError) as error:
                 if time.monotonic() - self._last_warning_s > _WARNING_INTERVAL_S:
                     self._last_warning_s = time.monotonic()
-                    _log.warning("maintenance failed; will retry", extra={"error": str(error)})
+                    details = {"error": str(error)}
+                    _log.warning("a maintenance task failed and will be run again", extra=details)
 
     def _run_due_tasks(self) -> None:
         if time.monotonic() - self._last_report_s > _REPORT_INTERVAL_S:

@@ -59,10 +59,12 @@ class Pipeline:
     Args:
         spark: session of the query, made with `SPARK_DEFAULTS`.
         config: configuration of the stream.
+        starting_offsets: result of `read_starting_offsets`, for which the caller has checked the
+            topics. If it is None, the topics are checked and the offsets are read here.
 
     Raises:
-        InvalidArgumentError: a setting does not fit, or the messages of an event topic have
-            timestamps of producers.
+        InvalidArgumentError: the schema of events or the sink cannot be used, a setting names an
+            unknown column, or an event topic or the control topic has timestamps of producers.
         StreamError: a topic does not exist, or Kafka cannot be reached.
     """
 
@@ -99,7 +101,7 @@ class Pipeline:
     def run(self) -> None:
         """Process batches until `stop` is called.
 
-        A failed query is started again, with backoff.
+        If the query fails, it is started again after a delay.
 
         Raises:
             StreamError: the query failed, and no batch completed before the deadline of
@@ -187,7 +189,7 @@ class Pipeline:
         )
 
     def _report_ready(self, subscriptions: LiveSubscriptions) -> None:
-        """Log once that the stream matches events, with the offsets from which it reads."""
+        """Log that the stream is ready, with the offsets at which it began; only the first time."""
         if not self._is_ready:
             self._is_ready = True
             count = subscriptions.store.snapshot().manifest.subscriptions
@@ -216,7 +218,10 @@ class Pipeline:
         ).start()
 
     def _await_batch(self, query: StreamingQuery, batch: int | None) -> None:
-        """Wait until Spark has committed a decided batch, the query ends, or 60 s have passed."""
+        """Wait until Spark has committed a decided batch, the query ends, or 60 s have passed.
+
+        If `batch` is None, no batch was decided, and the method returns at once.
+        """
         deadline_s = time.monotonic() + _SHUTDOWN_TIMEOUT_S
         while batch is not None and not self._checkpoint.is_committed(batch):
             if time.monotonic() > deadline_s or not query.isActive:
@@ -224,7 +229,7 @@ class Pipeline:
             time.sleep(0.02)
 
     def _report_batches(self, query: StreamingQuery, subscriptions: LiveSubscriptions) -> None:
-        """Report the batches completed since the last call, and move the horizon of expiry."""
+        """Report the batches that completed since the last call, and move the expiry horizon."""
         for completed in list_completed_batches(query, self._last_reported_batch):
             self._last_reported_batch = completed.batch
             if completed.oldest_event_ms is not None:
@@ -246,10 +251,10 @@ class Pipeline:
                 self._status.report_batch(build_batch_metrics(decided, completed, task_counts))
 
     def _choose_max_events(self, subscriptions: LiveSubscriptions) -> int:
-        """Return the largest number of events of a batch.
+        """Return the largest number of events of a batch: the configured one, or a computed one.
 
-        By default it is computed from the cost of an event, which is taken from the status file of
-        an earlier run, or measured with a probe.
+        It is computed from the seconds per event. These are taken from the batches in the status
+        file if they suffice, and otherwise measured with the first events of the topics.
         """
         config = self._config
         if config.events.max_events_per_batch is not None:

@@ -33,7 +33,7 @@ class ReplayRange:
 
     Args:
         start_offsets: first offset of each partition; partitions are strings, as in Spark's JSON.
-        end_offsets: the offset after the last event of each partition.
+        end_offsets: for each partition the offset after the last event of the range.
     """
 
     start_offsets: TopicOffsets
@@ -48,29 +48,31 @@ class ReplayRange:
         Args:
             config: configuration of the stream.
             start_offsets: first offsets; partitions that are missing are not part of the range.
-            end_offsets: end offsets, exclusive. For missing partitions, and for None, the range
-                ends at the current end of the topic.
+            end_offsets: end offsets, exclusive. The range of a partition ends at the current end
+                of the partition if it is missing here, if the offset here is larger, or if this
+                argument is None.
 
         Raises:
             InvalidArgumentError: a topic is not an event topic, or a partition does not exist.
-            StreamError: events of the range were deleted from Kafka.
+            StreamError: events of the range were deleted from Kafka, or Kafka cannot be reached.
         """
         cluster = KafkaCluster(config.kafka)
         ends: dict[str, dict[str, int]] = {}
         for topic in start_offsets:
             if topic not in config.events.topics:
                 raise InvalidArgumentError(
-                    f"{topic!r} is not an event topic: [events] topics has "
+                    f"the topic {topic!r} is not in [events] topics, which are "
                     f"{', '.join(config.events.topics)}"
                 )
             starts, stops = read_offset_bounds(cluster, topic)
             for partition, offset in start_offsets[topic].items():
                 if int(partition) not in starts:
-                    raise InvalidArgumentError(f"{topic!r} has no partition {partition}")
+                    raise InvalidArgumentError(f"topic {topic!r} has no partition {partition}")
                 if offset < starts[int(partition)]:
                     raise StreamError(
-                        f"partition {partition} of {topic!r} begins at {starts[int(partition)]}: "
-                        f"Kafka has deleted the events from {offset} to before that offset"
+                        f"Kafka has deleted events from offset {offset} on in partition "
+                        f"{partition} of topic {topic!r}: its first offset is now "
+                        f"{starts[int(partition)]}"
                     )
                 stop = stops[int(partition)]
                 requested_end = (
@@ -82,7 +84,10 @@ class ReplayRange:
     def build_notifications(
         self, spark: SparkSession, config: StreamConfig, snapshot: Snapshot
     ) -> DataFrame:
-        """Return the output rows of a version for the events: `topic`, `key` and `value`."""
+        """Match the events of the range with one version, and return the output rows.
+
+        Their columns are `topic`, `key` and `value`.
+        """
         version = FixedVersion.from_snapshot(locate_store(config), snapshot)
         required_attributes = RequiredAttributes().with_attributes_of(snapshot)
         return MatchQuery.from_config(config).build_rows(
@@ -90,7 +95,7 @@ class ReplayRange:
         )
 
     def read_events(self, spark: SparkSession, config: StreamConfig) -> DataFrame:
-        """Return the events as rows of Spark's Kafka source."""
+        """Return the events of the range as rows of Spark's Kafka source."""
         assigned = {
             topic: [int(p) for p in offsets] for topic, offsets in self.start_offsets.items()
         }
@@ -107,10 +112,11 @@ class ReplayRange:
         """Split the range into sub-ranges, each with the version that decided it.
 
         If several batches contained an event, because a query was started with a new checkpoint,
-        the version of the last batch is used.
+        the version of the newest batch decision is used.
 
         Raises:
-            StreamError: the range is empty, or no batch decision contains some of its events.
+            StreamError: the range is empty, or there are events in it that are in no batch
+                decision.
         """
         remaining = {
             (topic, p): [(first, self.end_offsets[topic][p])]
@@ -124,7 +130,10 @@ class ReplayRange:
             while (piece := _take_decided(remaining, decision)) is not None:
                 pieces.append((decision.version, piece))
         if not any(remaining.values()) and not pieces:
-            raise StreamError("the range contains no event: it begins at the end of the topic")
+            raise StreamError(
+                "the range contains no event: in each partition its first offset (--from) is at or "
+                "after its end offset (--to), or at the end of the partition"
+            )
         undecided = [(topic, p, ranges) for (topic, p), ranges in remaining.items() if ranges]
         for topic, p, ranges in undecided:
             raise StreamError(
@@ -138,10 +147,15 @@ class ReplayRange:
 def _take_decided(
     remaining: dict[tuple[str, str], list[tuple[int, int]]], decision: BatchDecision
 ) -> ReplayRange | None:
-    """Remove events of a batch from the remaining ranges, and return the events as a range.
+    """Remove events of a batch from the remaining ranges, and return these events as a range.
 
     One call takes events from at most one range per partition. Call the function until it returns
     None, which means that the batch contains no remaining event.
+
+    Args:
+        remaining: for each topic and partition the ranges that are left, as a list of pairs of a
+            first and an end offset.
+        decision: the decision of the batch.
     """
     first: dict[str, dict[str, int]] = {}
     end: dict[str, dict[str, int]] = {}
@@ -159,10 +173,10 @@ def _take_decided(
 
 
 def open_version(config: StreamConfig, version: int | None) -> Snapshot:
-    """Open a version of the stream's store; None stands for the newest.
+    """Open a version of the stream's store, or the newest version if `version` is None.
 
     Raises:
-        StoreError: the version was vacuumed or never existed.
+        StoreError: the version was vacuumed or never existed, or there is no store.
     """
     try:
         return Store.open(locate_store(config)).snapshot(version)

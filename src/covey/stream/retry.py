@@ -20,7 +20,7 @@ _LOST_EVENTS_TEXT, _REASON_PREFIX = (
 
 
 class RetryPolicy:
-    """Delays after failures in a row, and the deadlines; a completed batch resets both.
+    """Delays after consecutive failures, and the deadlines; a completed batch resets both.
 
     Args:
         checkpoint_path: folder that the user must delete to skip events that were deleted from
@@ -40,8 +40,8 @@ class RetryPolicy:
             last_batch: number of the last completed batch.
 
         Raises:
-            StreamError: no batch has completed for 600 seconds, or for 30 seconds if the failure
-                is that events were deleted from Kafka.
+            StreamError: no batch has completed for more than 600 seconds, or for more than 30
+                seconds if the query failed because events were deleted from Kafka.
         """
         if last_batch != self._last_batch:
             self._failing_since_s, self._failures, self._last_batch = (
@@ -54,7 +54,8 @@ class RetryPolicy:
         if lost_events is not None and failing_s > _LOST_EVENTS_DEADLINE_S:
             raise StreamError(
                 f"events were deleted from Kafka before they were read: {lost_events}. To continue "
-                f"without them, delete {self._checkpoint_path}"
+                f"without them, delete {self._checkpoint_path}: the stream then begins where "
+                "[events] starting_offsets says"
             ) from None
         if failing_s > _DEADLINE_S:
             raise StreamError(
@@ -66,7 +67,10 @@ class RetryPolicy:
 
 
 def summarize_error(error: Exception) -> str:
-    """Return the first line of an error's message, without a worker's traceback.
+    """Return the first line of an error's message.
+
+    If the message contains the traceback of a worker in which covey raised an error, the first line
+    of that error's message is returned.
 
     >>> summarize_error(OSError("no such file\\nat …"))
     'no such file'
@@ -75,7 +79,9 @@ def summarize_error(error: Exception) -> str:
 
 
 def _find_lost_events(message: str) -> str | None:
-    """Return Spark's reason if a message is about events deleted from Kafka, otherwise None.
+    """Return the reason in Spark's message about events deleted from Kafka.
+
+    None is returned for all other messages.
 
     >>> reason = "Reason: Could not read [6, 7)"
     >>> message = f"… Some data may have been lost because …\\n{reason}\\nwith …"

@@ -1,7 +1,7 @@
 """Check of the schema of events before Spark starts, so that a mistake is reported at once.
 
-Only certain mistakes are refused: types that Spark does not have, columns without a type, and
-brackets that do not match. Spark reads the schema afterwards and may refuse more.
+Only some mistakes are found: unknown types, columns without a type, brackets that do not match, and
+Avro schemas that are not JSON of a record. Spark reads the schema later and may find more.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 
 
 def check_event_schema(schema: str, format_: str) -> None:
-    """Refuse a schema that Spark cannot read, with the reason.
+    """Raise an error if a schema of events has a mistake that can be found without Spark.
 
     Args:
-        schema: columns as `title STRING, price DOUBLE`, or a record of Avro in JSON.
-        format_: `json` or `avro`.
+        schema: columns such as `title STRING, price DOUBLE`, or the Avro schema of a record, as
+            JSON.
+        format_: `json` for columns, `avro` for an Avro schema.
 
     Raises:
         InvalidArgumentError: the schema is wrong.
@@ -48,7 +49,7 @@ did you mean DOUBLE?
 
 
 def list_schema_columns(schema: str, format_: str) -> list[str]:
-    """Return the names of the columns of a schema that was checked."""
+    """Return the names of the columns of a schema that `check_event_schema` accepts."""
     if format_ == "avro":
         return [str(field["name"]) for field in json.loads(schema)["fields"]]
     names = [column for column, _ in _split_columns(schema)]
@@ -75,8 +76,8 @@ def _check_avro(schema: str) -> None:
 
 
 def _split_columns(schema: str) -> list[tuple[str, str]]:
-    """Return name and type of each column."""
-    body = _QUOTED.sub("''", schema).strip()  # comments of columns
+    """Return the name and the type of each column of a Spark schema, as they are written."""
+    body = _QUOTED.sub("''", schema).strip()  # empties the texts of comments on columns
     if outer := re.fullmatch(r"(?i)struct\s*<(.*)>", body, re.DOTALL):
         body = outer[1]
     columns = []
@@ -92,7 +93,7 @@ def _split_columns(schema: str) -> list[tuple[str, str]]:
 
 
 def _split_at_commas(text: str) -> list[str]:
-    """Split at the commas that stand in no brackets."""
+    """Split a text at its commas, except commas in brackets or in names between backticks."""
     parts, depth, start, is_name = [], 0, 0, False
     for place, sign in enumerate(text):
         is_name ^= sign == "`"
@@ -115,7 +116,8 @@ def _check_type(column: str, type_text: str) -> None:
     if found is None or name not in _TYPES:
         shown = found[1] if found is not None else type_text.strip()
         near = get_close_matches(shown.upper(), _TYPES, 1)
-        hint = f", did you mean {near[0]}?" if near else f": Spark has {', '.join(_TYPES)}"
+        known = f": the types of Spark are {', '.join(_TYPES)}"
+        hint = f", did you mean {near[0]}?" if near else known
         raise InvalidArgumentError(
             f"[events] schema: column {column} has the unknown type {shown}{hint}"
         )

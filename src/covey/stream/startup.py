@@ -1,8 +1,8 @@
 """Startup of a stream: open the store, and bring it up to date with the control topic.
 
-The stream resumes from the position in the control topic that the store was last synced to. If
-there is no such position, or Kafka has deleted messages after it, the store is rebuilt from the
-whole topic.
+The stream resumes reading the control topic at the position up to which the store was last synced.
+If there is no such position, if Kafka has deleted messages after it, or if the partitions of the
+topic have changed, the store is rebuilt from the whole topic.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _MERGE_POLICY = TieredMergePolicy(
 def open_subscriptions(
     spark: SparkSession, config: StreamConfig, cluster: KafkaCluster, decoder: EventDecoder
 ) -> LiveSubscriptions:
-    """Open the stream's store; if necessary, rebuild it or divide it into zones again.
+    """Open the stream's store; if necessary, create it, rebuild it, or divide it into zones again.
 
     Returns:
         The subscriptions, ready to read the control topic from the position of the store.
@@ -60,6 +60,7 @@ def open_subscriptions(
         InvalidArgumentError: the messages of the control topic have timestamps of producers.
         SchemaError: the schema of events, session settings or limits differ from those of the
             store.
+        StreamError: Kafka cannot be reached, or the control topic does not exist.
     """
     topic = config.subscriptions.topic
     cluster.check_append_time(topic)
@@ -119,11 +120,13 @@ def locate_store(config: StreamConfig) -> str:
 
 
 def _load_control_position(config: StreamConfig, store: Store) -> tuple[Mapping[int, int], int]:
-    """Return the position in the control topic up to which the store is synced, and the time.
+    """Return the position in the control topic up to which the store is synced, and its time.
 
     Returns:
-        The next offset of each partition, and the time at which the topic was last read to its
-        end, in milliseconds since 1970.
+        The next offset of each partition, and a time in milliseconds since 1970. Both are from the
+        position file if it is newer than the newest version of the store. Otherwise they are from
+        that version: the position is from its label, and empty without a label; the time is when
+        the version was written.
     """
     manifest = store.snapshot().manifest
     saved = _read_position_file(config)
@@ -167,16 +170,16 @@ def _check_space(stored_space: Space, configured_space: Space, location: str) ->
         stored_space.settings.agrees_with(configured_space.settings)
     ):
         raise SchemaError(
-            "the schema of events or a Spark setting differs from that of the store at "
-            f"{location}, so stored predicates would change their meaning. Restore the schema or "
-            "the setting, or start with a new state folder"
+            "[events] schema, [events] vectors or a Spark setting differs from that of the store "
+            f"at {location}, so stored predicates would change their meaning. Restore it, or "
+            "start with a new state folder ([state] path)"
         )
     if (stored_space.limits, stored_space.max_derived) != (
         configured_space.limits,
         configured_space.max_derived,
     ):
         raise SchemaError(
-            f"[limits] or max_derived differ from those of the store at {location}: "
-            f"{stored_space.limits}, max_derived={stored_space.max_derived}. Restore these values, "
-            "or start with a new state folder"
+            f"[limits] or [subscriptions] max_derived differs from the store at {location}, which "
+            f"has {stored_space.limits} and max_derived={stored_space.max_derived}. Restore these "
+            "values, or start with a new state folder ([state] path)"
         )

@@ -1,7 +1,7 @@
-"""Topics of a stream: checked before Spark starts, and the offsets at which a stream begins.
+"""Checks of a stream's topics before Spark starts, and the offsets at which the stream begins.
 
-The offsets of a first start are read from Kafka when the process begins: events that are published
-while Spark starts are matched, also if the stream begins with the latest events.
+If a stream has not run before, these offsets are read from Kafka when the process starts. So events
+that are published while Spark starts are matched, also if `starting_offsets` is `latest`.
 """
 
 from __future__ import annotations
@@ -15,26 +15,29 @@ from covey.stream.kafka_cluster import KafkaCluster, read_offset_bounds
 __all__ = ["TopicOffsets", "check_startup", "check_topics", "read_starting_offsets"]
 
 TopicOffsets = dict[str, dict[str, int]]
-"""Offsets by topic and partition, with partitions as texts, as Spark and JSON have them."""
+"""Offsets by topic and partition; partition numbers are strings, as in Spark's JSON."""
 
 
 def check_startup(config: StreamConfig) -> None:
-    """Refuse a configuration whose sink or topics cannot be used, before Spark starts.
+    """Raise an error if the sink or a topic of a configuration cannot be used; Spark is not needed.
 
     Raises:
         StreamError: Kafka cannot be reached, or a topic does not exist.
-        InvalidArgumentError: a topic is set up wrongly, or the function of a sink cannot be used.
+        InvalidArgumentError: an event topic or the control topic has timestamps of producers, or
+            the function of the sink `foreach` cannot be imported.
     """
     build_sink(config)
     check_topics(config)
 
 
 def check_topics(config: StreamConfig) -> None:
-    """Refuse topics that do not exist, or whose messages do not have the time of Kafka.
+    """Raise an error if a topic does not exist, or has timestamps that Kafka does not set.
+
+    The timestamps are checked for event topics and the control topic.
 
     Raises:
         StreamError: Kafka cannot be reached, or a topic does not exist.
-        InvalidArgumentError: a topic is set up wrongly.
+        InvalidArgumentError: an event topic or the control topic has timestamps of producers.
     """
     cluster = KafkaCluster(config.kafka)
     for topic in (*config.events.topics, config.subscriptions.topic):
@@ -45,10 +48,13 @@ def check_topics(config: StreamConfig) -> None:
 
 
 def read_starting_offsets(config: StreamConfig) -> tuple[TopicOffsets, str]:
-    """Return the first offsets that a stream reads, and where they come from.
+    """Return the offsets at which a stream begins to read, and their origin.
 
-    The origin is `checkpoint` if the stream has run before; otherwise it is the setting
-    `starting_offsets`.
+    The origin is `checkpoint` if the stream has run before; otherwise it is the value of the
+    setting `starting_offsets`: `earliest` or `latest`.
+
+    Raises:
+        StreamError: Kafka cannot be reached, or a file of the checkpoint is missing.
     """
     checkpoint = Checkpoint(open_storage(f"{config.state.path}/{CHECKPOINT_FOLDER}"))
     known = checkpoint.read_next_offsets()

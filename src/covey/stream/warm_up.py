@@ -29,7 +29,7 @@ _SUBSCRIPTIONS, _CHANGED_SUBSCRIPTIONS, _EVENTS = (
 
 
 def warm_up_worker() -> None:
-    """Match a few events with a small store in a temporary folder.
+    """Match 100 events with a small store in a temporary folder, which loads all kernels.
 
     Cost: about a second, plus the time for compilation if the kernels are not in the cache.
     """

@@ -2,8 +2,8 @@
 
 The daemon loads once the modules and kernels that all workers need. Otherwise every worker would
 load them itself, which takes seconds. The loaded objects are excluded from garbage collection:
-Spark's workers collect garbage after each task, and to traverse these objects takes longer than a
-small batch.
+Spark's workers collect garbage after each task, and traversing these objects would take longer than
+matching a small batch.
 """
 
 from __future__ import annotations

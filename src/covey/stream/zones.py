@@ -1,4 +1,4 @@
-"""Zones of a stream: its subscriptions are divided so that zones have equal work.
+"""Zones of a stream, into which its subscriptions are divided so that zones have equal work.
 
 The work of a zone is estimated from a sample of the events on Kafka. Zones are made when the store
 is rebuilt or the number of zones changes. Changed subscriptions are first stored outside the zones;

@@ -30,23 +30,29 @@ def doctor(
         str,
         typer.Argument(
             metavar="SUBSCRIPTIONS",
-            help="Table of subscriptions: Parquet, CSV, JSON lines or Delta.",
+            help="Table of subscriptions: Parquet, CSV, JSON lines or Delta, with an id and a "
+            "predicate in each row.",
         ),
     ],
     events: Annotated[
-        str, typer.Option(metavar="PATH", help="Table of events to try the subscriptions on.")
+        str,
+        typer.Option(
+            metavar="PATH", help="Table of events with which the subscriptions are checked."
+        ),
     ],
     check: Annotated[
         list[CheckKind] | None,
         typer.Option(
-            help="Check to make. Repeatable. If missing: all; duplicates only with --owner."
+            help="Check to run. Repeatable. If missing: all checks, but duplicate only with "
+            "--owner."
         ),
     ] = None,
     owner: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column with the owner of a subscription, to find duplicates of an owner.",
+            help="Column of subscriptions with their owner. Duplicates are searched among the "
+            "subscriptions of each owner.",
         ),
     ] = None,
     share: Annotated[
@@ -54,14 +60,18 @@ def doctor(
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Share of the events above which a subscription matches too much.",
+            help="A subscription is too broad if it matches more than this share of the events.",
         ),
     ] = 0.5,
     sample: Annotated[
         int,
-        typer.Option(min=0, help="Match a random sample of about this many events; 0 for all."),
+        typer.Option(
+            min=0, help="Match a random sample of about this many events, or all events with 0."
+        ),
     ] = 10_000,
-    limit: Annotated[int, typer.Option(min=0, help="Number of findings of a kind to print.")] = 5,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Largest number of findings to print for each kind.")
+    ] = 5,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all findings, as one JSON object per line.")
     ] = False,
@@ -72,7 +82,7 @@ def doctor(
 ) -> None:
     """Find subscriptions that are wrong, useless, too broad or duplicates.
 
-    Exit code 1 if there are problems; too broad, unmatched and duplicate subscriptions are hints.
+    Exit code 1 if there are problems. Too broad, unmatched and duplicate subscriptions are hints.
 
     Example: covey doctor alerts.csv --events ticks.parquet --owner user
     """
@@ -107,9 +117,9 @@ def doctor(
     if not as_json:
         counts = diagnosis.counts_by_kind
         if owner is None and check is None:
-            print_next_step("find duplicates within an owner: name its column with --owner")
+            print_next_step("to find duplicates, name the column of owners with --owner")
         elif sum(counts.values()) > limit:
-            print_next_step("print all findings: --json, or --limit N")
+            print_next_step("to print all findings, use --json or --limit N")
         else:
             print_next_step(f"covey match {events} {subscriptions} -o matches.parquet")
     if diagnosis.problem_count:
@@ -117,10 +127,15 @@ def doctor(
 
 
 def _choose_checks(requested: list[CheckKind] | None, owner: str | None) -> list[CheckKind]:
-    """Return the checks to make: the requested ones, or all possible ones."""
+    """Return the checks to run: the requested ones, or all possible ones if None is requested.
+
+    Raises:
+        InvalidArgumentError: duplicates are requested, but no column of owners is named.
+    """
     if requested and CheckKind.DUPLICATE in requested and owner is None:
         raise InvalidArgumentError(
-            "--check duplicate compares the subscriptions of an owner: name the column with --owner"
+            "--check duplicate compares the subscriptions of an owner: name the column of owners "
+            "with --owner"
         )
     possible = [kind for kind in CheckKind if kind is not CheckKind.DUPLICATE or owner is not None]
     return [kind for kind in possible if not requested or kind in requested]

@@ -1,4 +1,4 @@
-"""Events in `covey doctor`: attributes that are null in all, and a sample to match."""
+"""What `covey doctor` finds in events: attributes that are always null, and matches of a sample."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class NullAttributes:
 
 
 def find_null_attributes(events: DataFrame, attributes: Sequence[Attribute]) -> NullAttributes:
-    """Count values of attributes, derived ones included, in one pass over the events."""
+    """Count the events, and find the attributes that are null in all of them, in one pass.
+
+    Attributes may be derived.
+    """
     values = events.select(*(select_attribute(a).alias(f"a{n}") for n, a in enumerate(attributes)))
     row = values.agg(F.count(F.lit(1)), *(F.count(name) for name in values.columns)).collect()[0]
     counted = zip(attributes, row[1:], strict=True)
@@ -38,9 +41,14 @@ def find_null_attributes(events: DataFrame, attributes: Sequence[Attribute]) -> 
 def count_matches_by_id(
     model: MatcherModel, events: DataFrame, event_count: int, sample_size: int
 ) -> tuple[DataFrame, int]:
-    """Return the number of matched events by subscription id, and the number of tried events.
+    """Match a sample of the events, and count the matches of each subscription.
 
-    If there are more events than `sample_size`, about that many are drawn, the same ones each time.
+    If there are more events than `sample_size`, about that many are drawn at random, the same ones
+    each time. With a `sample_size` of 0, all events are matched.
+
+    Returns:
+        A DataFrame with the columns `id` and `count`, without subscriptions that match no event of
+        the sample; and the number of events in the sample.
     """
     is_all = not sample_size or event_count <= sample_size
     tried = repartition_small(

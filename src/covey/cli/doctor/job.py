@@ -1,8 +1,8 @@
 """The work of `covey doctor`.
 
-Workers analyse each subscription alone, in one pass, and match all of them with a sample of events;
-a few queries then compare subscriptions with each other. The driver handles no subscription by
-itself, and findings stay in Spark until they are printed.
+Spark's workers analyse each subscription alone, in one pass, and match all of them with a sample of
+events; a few queries then compare subscriptions with each other. The findings are a DataFrame, so
+that the driver needs memory only for those that are printed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _ON_MATCHES = {CheckKind.BROAD, CheckKind.UNMATCHED, CheckKind.UNKNOWN_VALUE}
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """The findings, their number by kind, and what was examined."""
+    """The findings, their number by kind, and how many subscriptions and events were examined.
+
+    A kind without findings is missing in `counts_by_kind`.
+    """
 
     findings: DataFrame
     counts_by_kind: dict[str, int]
@@ -53,7 +56,7 @@ class DoctorJob:
     """The tables to examine, the checks, and their limits.
 
     Args:
-        kinds: the checks to make.
+        kinds: the checks to run.
         owner_column: column of the subscriptions that names their owner; only subscriptions of the
             same owner are compared to find duplicates.
         max_match_share: share of the events above which a subscription is too broad.
@@ -73,7 +76,7 @@ class DoctorJob:
     store_path: str | None
 
     def run(self, spark: SparkSession, progress: StepProgress) -> DoctorReport:
-        """Make the checks."""
+        """Run the checks, and return their findings."""
         with progress.track_step("read", spark):
             events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
             subscriptions = self.subscriptions.read(spark)

@@ -21,7 +21,7 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["analyze_subscriptions"]
 
-_MAX_DERIVED = 1_000  # for a worker; the matcher checks the limit of the model
+_MAX_DERIVED = 1_000  # limit in each worker; the matcher checks the limit of the model
 
 
 def analyze_subscriptions(
@@ -31,13 +31,21 @@ def analyze_subscriptions(
     predicate_column: str,
     owner_column: str | None,
 ) -> DataFrame:
-    """Return id, predicate, owner, is_never, meaning and attributes of each readable subscription.
+    """Return a DataFrame with a row of facts about each subscription that can be read.
 
-    `space` is that of a model of these subscriptions, with all derived attributes. `meaning` is
-    equal for predicates that mean the same, and null for one that can never match. `owner` is a
-    text, the empty one if there is no column of owners.
+    Its columns are `id`; `predicate`; `owner`, as a text, empty if it is null or if there is no
+    column of owners; `is_never`, whether the predicate can never match; `meaning`, equal for
+    predicates that mean the same and null if the predicate can never match; and `attributes`, the
+    names of the attributes that the predicate constrains.
 
-    Cost: about 20 µs a subscription and worker where predicates share their form.
+    Args:
+        subscriptions: table of subscriptions; rows with a null id or predicate are left out.
+        space: space of a model of these subscriptions, with all derived attributes.
+        id_column: column with the id.
+        predicate_column: column with the predicate.
+        owner_column: column with the owner; None if there is none.
+
+    Cost: about 20 µs per subscription in a worker, if many predicates have the same template.
     """
     named = {
         "id": F.col(quote_identifier(id_column)),
@@ -66,7 +74,7 @@ def analyze_subscriptions(
 
 @dataclass(frozen=True, slots=True)
 class _SubscriptionFactsTask:
-    """Analyse subscriptions in a worker."""
+    """Function for `mapInArrow` that returns the facts about subscriptions."""
 
     space: Space
     id_type: pa.DataType

@@ -17,7 +17,7 @@ __all__ = ["print_json", "print_summary"]
 
 
 def print_summary(console: Console, report: DoctorReport, max_per_kind: int) -> None:
-    """Print the number of findings of each kind, the advice, and the first few."""
+    """Print the number of findings of each kind, the advice for them, and the first findings."""
     counts = report.counts_by_kind
     problems, hints = report.problem_count, sum(counts.values()) - report.problem_count
     console.print(
@@ -39,7 +39,7 @@ def print_summary(console: Console, report: DoctorReport, max_per_kind: int) -> 
 
 
 def print_json(report: DoctorReport) -> None:
-    """Print every finding as a JSON object on a line of its own, by kind and id."""
+    """Print each finding as a JSON object on its own line, in the order of kinds and ids."""
     for row in report.findings.orderBy("kind", "id").toLocalIterator():
         info = CHECKS[row["kind"]]
         fields = row.asDict() | {

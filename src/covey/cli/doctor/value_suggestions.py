@@ -1,7 +1,7 @@
-"""Values in predicates that no event has, with the nearest value that events do have.
+"""Values in predicates that no event has, with the most similar value that an event has.
 
-`city = 'rome'` matches nothing where the data has 'Rome'. Only subscriptions that match no event of
-the sample are examined, and only columns of texts with few different values.
+For example, `city = 'rome'` matches nothing if the events have 'Rome'. Only subscriptions that
+match no event of the sample are examined, and only columns of texts with at most 5,000 values.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ ValuesByColumn = Mapping[str, Sequence[str]]
 
 
 def collect_text_values(events: DataFrame, columns: Sequence[str]) -> dict[str, list[str]]:
-    """Return the different values of text columns, without columns that have more than 5,000.
+    """Return the different values of each text column among the given columns.
 
-    Cost: a pass over the events for each column, of at most 20.
+    Columns with more than 5,000 different values are left out.
+
+    Cost: a pass over the events for each column. Only the first 20 text columns are read.
     """
     texts = [f.name for f in events.schema.fields if isinstance(f.dataType, StringType)]
     values = {}
@@ -47,9 +49,18 @@ def collect_text_values(events: DataFrame, columns: Sequence[str]) -> dict[str, 
 def find_unknown_values(
     unmatched: DataFrame, values: ValuesByColumn, limits: PredicateLimits
 ) -> DataFrame:
-    """Return id, predicate, problem, line and column of predicates that compare with such a value.
+    """Return the subscriptions that compare a column with a value that seems to be misspelt.
 
-    `unmatched` has the columns id and predicate.
+    No event has this value, but events have a similar one.
+
+    Args:
+        unmatched: columns `id` and `predicate` of subscriptions that match no event of the sample.
+        values: the values of events by column.
+        limits: limits for predicates.
+
+    Returns:
+        A DataFrame with the columns `id`, `predicate`, `problem`, `line` and `column`; the last two
+        are the position of the comparison.
     """
     schema = StructType().add("id", unmatched.schema["id"].dataType).add("predicate", StringType())
     schema = schema.add("problem", StringType())
@@ -61,7 +72,10 @@ def find_unknown_values(
 
 @dataclass(frozen=True, slots=True)
 class _UnknownValueTask:
-    """Examine predicates in a worker; `values` are those of events, by column in lower case."""
+    """Function for `mapInArrow` that examines predicates.
+
+    `values` are the values of events by the name of their column in lower case.
+    """
 
     values: dict[str, list[str]]
     limits: PredicateLimits
@@ -89,7 +103,10 @@ class _UnknownValueTask:
 def suggest_value(
     text: str, values: ValuesByColumn, limits: PredicateLimits
 ) -> PredicateError | None:
-    """Return the first comparison with a value that no event has, if a similar value exists.
+    """Return an error for the first comparison with a value that no event has.
+
+    Comparisons for which events have no similar value are skipped. The result is None if there is
+    no other comparison, or if the predicate cannot be read.
 
     >>> found = suggest_value("city = 'rome'", {"city": ["Oslo", "Rome"]}, PredicateLimits())
     >>> found.problem, found.hint
@@ -109,7 +126,10 @@ def suggest_value(
 
 
 def _find_nearest(value: str, known: Sequence[str]) -> str | None:
-    """Return the known value that differs in case or blanks only, or in few characters."""
+    """Return the known value that differs only in case or outer blanks, or in a few characters.
+
+    None is returned if there is no such value.
+    """
     plain = value.strip().casefold()
     for one in known:
         if one.strip().casefold() == plain:

@@ -48,7 +48,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="COLUMN=VALUE",
-            help="The first event with this value, for example tick=5.",
+            help="Explain the first event with this value, for example tick=5.",
             rich_help_panel=_TABLE_PANEL,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="TOPIC-PARTITION-OFFSET",
-            help="Place of the event on Kafka.",
+            help="Address of the event on Kafka.",
             rich_help_panel=_STREAM_PANEL,
         ),
     ] = None,
@@ -82,11 +82,11 @@ def explain(
             if event_offset is not None:
                 raise InvalidArgumentError(
                     f"--event-offset is for the TOML file of a stream, which {source} is not: name "
-                    "the event with --events and --row"
+                    "the event with --events, and --row or --key"
                 )
             if events is None:
                 raise InvalidArgumentError(
-                    f"{source} has no events: name a table of events with --events"
+                    f"{source} contains no events: name a table of events with --events"
                 )
             _explain_row(source, subscription, events, row, key, tables, spark)
 
@@ -133,8 +133,8 @@ def _explain_row(
         table, space = tables.open_subscriptions(source), None
         if not can_read_with_arrow(table):
             raise InvalidArgumentError(
-                f"{source} is read by Spark only: save the subscriptions as Parquet, CSV or JSON "
-                "in a local file"
+                f"`covey explain` cannot read the subscriptions at {source}: save them as Parquet, "
+                "CSV or JSON in a local file, and leave out --subscriptions-schema"
             )
         predicate = find_subscription(
             table, tables.id_column, tables.predicate_column, subscription

@@ -1,7 +1,7 @@
 """Explanation of a predicate on one event of a table, without Spark unless it is needed.
 
-Spark is needed for derived attributes (`lower(title)`), for types that it alone knows, and for
-times: their meaning depends on the time zone of its session.
+Spark is needed for derived attributes such as `lower(title)`, for expressions whose types only
+Spark knows, and for times, because their meaning depends on the time zone of Spark's session.
 """
 
 from __future__ import annotations
@@ -48,8 +48,11 @@ def explain_without_spark(
     Args:
         predicate: the predicate, as the user wrote it.
         event: the event, and the schema of its table.
-        vector_lengths: length of each vector column.
-        space: the space of a model, if the predicate is one of a model.
+        vector_lengths: length of the vectors in each column of vectors.
+        space: the space of the model, if the predicate is from a model; otherwise None.
+
+    Raises:
+        PredicateError: the predicate is wrong.
     """
     plain = space or Space.from_arrow(event.schema, vectors=vector_lengths)
     parser = Parser(plain)
@@ -79,7 +82,12 @@ def explain_with_spark(
     vector_lengths: dict[str, int],
     launcher: SessionLauncher,
 ) -> Explanation:
-    """Return the explanation, with the event and its derived attributes as Spark computes them."""
+    """Read the event and compute its derived attributes with Spark, and return the explanation.
+
+    Raises:
+        InvalidArgumentError: there is no such event.
+        PredicateError: the predicate is wrong.
+    """
     from covey.spark.fitting import SparkExpressionTypes
     from covey.spark.schemas import build_space, convert_to_utc
     from covey.spark.session_settings import read_session_settings
@@ -110,7 +118,12 @@ def explain_with_spark(
 def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Space]:
     """Return the predicate of a subscription of a saved model, and the space of the model.
 
-    A model keeps regions, not texts: the predicate means the same as the one that was fitted.
+    A model contains regions, not texts. So the predicate may differ from the one that was fitted,
+    but it means the same.
+
+    Raises:
+        InvalidArgumentError: the model has no such subscription, the subscription can never match,
+            or the ids of the model are neither integers nor strings.
     """
     from covey.spark.model_io import read_model_state
     from covey.spark.validity import drop_validity
@@ -125,8 +138,9 @@ def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Spa
             raise missing_subscription_error(model_path, subscription_id) from None
     elif not isinstance(state.id_type, StringType):
         raise InvalidArgumentError(
-            f"ids of the model are {state.id_type.simpleString()}: explain needs numbers or texts; "
-            "explain the table of subscriptions instead"
+            f"ids of the model have type {state.id_type.simpleString()}, but `covey explain` can "
+            "find only integers and strings in a model: name the table of subscriptions instead "
+            "of the model"
         )
     snapshot = Store.open(state.location).snapshot(state.version)
     (row,) = snapshot.find_rows([wanted]).tolist()
@@ -138,18 +152,18 @@ def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Spa
     if not texts:
         raise InvalidArgumentError(
             f"subscription {subscription_id} of {model_path} can never match: its conditions "
-            "exclude each other"
+            "exclude each other, or compare with null"
         )
     return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts), plain.space
 
 
 def _depends_on_spark(error: PredicateError) -> bool:
-    """Return whether a predicate is refused only because there is no Spark."""
+    """Return whether a predicate is rejected only because it is parsed without Spark."""
     return "without Spark" in str(error)
 
 
 def _may_be_time(value: object) -> bool:
-    """Return whether Spark may read a text of CSV or JSON as a time or a date.
+    """Return whether Spark may read a value in CSV or JSON as a time or a date.
 
     >>> _may_be_time("2024-05-01T12:00"), _may_be_time("5 rooms")
     (True, False)

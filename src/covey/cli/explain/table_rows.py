@@ -1,6 +1,7 @@
-"""One row of a table in files, read by Arrow: an event by its number or key, a subscription by id.
+"""Reading of single rows of tables with Arrow: an event by number or key, a subscription by id.
 
-Numbers, texts and booleans have the same types as in Spark; other columns of CSV and JSON may not.
+Numbers, texts and booleans have the same types as in Spark. In CSV and JSON, other values may have
+other types than in Spark.
 """
 
 from __future__ import annotations
@@ -24,7 +25,15 @@ __all__ = ["EventKey", "EventRow", "can_read_with_arrow", "find_subscription", "
 
 @dataclass(frozen=True, slots=True)
 class EventKey:
-    """Which event is meant: the first with a value in a column, or the one with a row number."""
+    """Reference to an event: its row number, or a column and a value.
+
+    A column and a value refer to the first event that has this value in this column.
+
+    Args:
+        row: row number, from 0; it is not used if there is a column.
+        column: column with the value; None if the event is named by its row number.
+        value: the value, as a text.
+    """
 
     row: int = 0
     column: str | None = None
@@ -32,7 +41,10 @@ class EventKey:
 
     @classmethod
     def from_options(cls, row: int | None, key: str | None) -> EventKey:
-        """Return the key that the options name.
+        """Return the key for the options `--row` and `--key`; without both it is row 0.
+
+        Raises:
+            InvalidArgumentError: both options are given, or `--key` is not COLUMN=VALUE.
 
         >>> EventKey.from_options(None, "tick=5")
         EventKey(row=0, column='tick', value='5')
@@ -52,9 +64,9 @@ class EventKey:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event as a mapping, and the schema of its table.
+    """An event, with its values by column, and the schema of its table.
 
-    `has_types` is false if the types were inferred from texts, as those of CSV and JSON are.
+    `has_types` is false if the types were inferred from texts, as for CSV and JSON.
     """
 
     schema: pa.Schema
@@ -63,14 +75,18 @@ class EventRow:
 
 
 def can_read_with_arrow(source: TableSource) -> bool:
-    """Return whether Arrow reads the table as Spark does, except for times in CSV and JSON."""
+    """Return whether Arrow reads the table as Spark would, except for times in CSV and JSON.
+
+    Arrow does not read tables on other file systems, Delta tables, and tables with a schema that
+    the user gives.
+    """
     return (
         is_local_path(source.path) and source.format is not FileFormat.DELTA and not source.schema
     )
 
 
 def read_event(source: TableSource, key: EventKey) -> EventRow:
-    """Return one event.
+    """Read the event that a key names.
 
     Raises:
         InvalidArgumentError: there is no such event, or the table cannot be read.
@@ -120,15 +136,15 @@ def find_subscription(
 def missing_event_error(source: TableSource, key: EventKey) -> InvalidArgumentError:
     """Return the error for an event that is not in its table."""
     return InvalidArgumentError(
-        f"{source.path} has no event with {key}: name another with --row or --key"
+        f"{source.path} has no event with {key}: name another event with --row or --key"
     )
 
 
 def missing_subscription_error(path: str, subscription_id: str) -> InvalidArgumentError:
     """Return the error for a subscription that is not in its table or model."""
     return InvalidArgumentError(
-        f"{path} has no subscription {subscription_id}: name another with --subscription, or the "
-        "column of ids with --id"
+        f"{path} has no subscription {subscription_id}: name another subscription with "
+        "--subscription, or the column of ids with --id"
     )
 
 
@@ -150,7 +166,8 @@ def _missing_column_error(
     source: TableSource, name: str, schema: pa.Schema
 ) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"the {source.label} have no column {name!r}: they have {', '.join(schema.names[:12])}"
+        f"the {source.label} have no column {name!r}: their columns are "
+        f"{', '.join(schema.names[:12])}{'…' if len(schema.names) > 12 else ''}"
     )
 
 
@@ -158,5 +175,5 @@ def _unreadable_error(source: TableSource, error: Exception) -> InvalidArgumentE
     reason = str(error).splitlines()[0]
     return InvalidArgumentError(
         f"the {source.label} at {source.path} cannot be read as {source.format.value}: {reason}; "
-        f"name another format with --{source.label}-format"
+        f"check the file and --{source.label}-format"
     )

@@ -1,12 +1,12 @@
 """Tables in files that commands read and write through Spark.
 
-A path and an optional `--…-format` name a table: Parquet, CSV, JSON lines or Delta. All checks that
-need no Spark run when a source or target is constructed, so that a wrong path ends a command before
-Spark starts. Nothing is overwritten unless the user says so.
+A table is Parquet, CSV, JSON lines or Delta; the options of a command name its path and, if
+necessary, its format. All checks that need no Spark run when a source or target is constructed, so
+that a wrong path ends a command before Spark starts. Nothing is overwritten without `--overwrite`.
 
-In the order in which data passes through them:
+The modules, in the order in which data passes through them, are:
 
-    formats   the format of a path, by its suffix or content, and the path as Spark takes it
+    formats   the format of a table, by its path or content, and the path in the form for Spark
     sources   `TableSource`: read a table into a DataFrame, check and cast its columns
     targets   `TableTarget`: write a DataFrame to a new folder, or replace an old one
 """

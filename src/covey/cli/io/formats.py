@@ -12,7 +12,7 @@ __all__ = ["FileFormat", "format_from_suffix", "is_local_path", "resolve_format"
 
 
 class FileFormat(StrEnum):
-    """Formats by their names in Spark; JSON has one object per line."""
+    """Formats of tables, by their names in Spark; JSON means one object per line."""
 
     PARQUET = "parquet"
     CSV = "csv"
@@ -32,9 +32,18 @@ _COMPRESSION_SUFFIX = re.compile(r"\.(gz|bz2|zst|lz4|snappy|xz)$")
 
 
 def resolve_format(path: str, requested: FileFormat | None, label: str) -> FileFormat:
-    """Return the requested format, or the one of the path; `label` names the option.
+    """Return the format of a table: the requested one, or else the format of its path.
 
-    The format of a folder without a suffix is that of the files in it.
+    The format of a path is that of its suffix; for a local folder without a known suffix it is that
+    of the files in the folder.
+
+    Args:
+        path: path of the table.
+        requested: the format that the user requests; None if the path determines it.
+        label: name of the table in messages and options, such as `events`.
+
+    Raises:
+        InvalidArgumentError: the format is neither requested nor known from the path.
 
     >>> resolve_format("s3://lake/events.csv.gz", None, "events").value
     'csv'
@@ -46,19 +55,19 @@ def resolve_format(path: str, requested: FileFormat | None, label: str) -> FileF
     )
     if known is None:
         raise InvalidArgumentError(
-            f"the format of the {label} {path} is unknown: its suffix is none of "
+            f"the format of the {label} {path} is unknown: the suffix of the path is none of "
             f"{', '.join(_FORMAT_BY_SUFFIX)}; name the format with --{label}-format"
         )
     return known
 
 
 def is_local_path(path: str) -> bool:
-    """Return whether a path is on this machine."""
+    """Return whether a path is a plain path on this machine, and not a URI."""
     return "://" not in path
 
 
 def to_spark_path(path: str) -> str:
-    """Return a path for Spark that does not depend on its default file system.
+    """Return a path in a form that does not depend on Spark's default file system.
 
     >>> to_spark_path("/tmp/a b.csv"), to_spark_path("s3a://lake/events")
     ('file:///tmp/a b.csv', 's3a://lake/events')
@@ -67,7 +76,10 @@ def to_spark_path(path: str) -> str:
 
 
 def format_from_suffix(path: str) -> FileFormat | None:
-    """Return the format of a suffix, or None if it is unknown."""
+    """Return the format of a path's suffix, or None if the suffix is unknown.
+
+    A suffix of a compression, such as .gz, is ignored.
+    """
     name = _COMPRESSION_SUFFIX.sub("", path.rstrip("/").rpartition("/")[2].lower())
     return _FORMAT_BY_SUFFIX.get(Path(name).suffix)
 

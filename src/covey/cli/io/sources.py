@@ -1,7 +1,7 @@
 """Tables in files, read into DataFrames.
 
-Spark infers the types of CSV and JSON, times included, unless a schema is given. A row that does
-not fit the schema ends the command, instead of becoming nulls.
+Spark infers the types of CSV and JSON, times included, unless a schema is given. If a row does not
+fit the schema, the command ends with an error; the row is not read as nulls.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _MAX_SHUFFLED_EVENTS = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table to read; `label` is its name in options and messages."""
+    """A table to read; `label` is its name in options and messages, such as `events`."""
 
     label: str
     path: str
     format: FileFormat
     schema: str | None = None
     text_columns: tuple[str, ...] = ()
-    """Columns that stay text in a CSV: an id such as 007 is no number."""
+    """Columns that are read as text from a CSV without a schema: an id such as 007 is no number."""
 
     @classmethod
     def from_path(
@@ -54,27 +54,38 @@ class TableSource:
         schema: str | None = None,
         text_columns: tuple[str, ...] = (),
     ) -> TableSource:
-        """Return the table at a path, after all checks that need no Spark."""
+        """Return the table at a path, after all checks that need no Spark.
+
+        Raises:
+            InvalidArgumentError: the path does not exist, its format is unknown, or a schema is
+                given for a format that needs none.
+        """
         if is_local_path(path):
-            check_local_path(f"the {label}", path)
+            check_local_path(f"the path of the {label}", path)
         if is_local_path(path) and not (glob.glob(glob.escape(path)) or glob.glob(path)):
             raise InvalidArgumentError(f"no {label} at {path}: there is no such file or folder")
         format_ = resolve_format(path, requested_format, label)
         if schema is not None and format_ not in (FileFormat.CSV, FileFormat.JSON):
             raise InvalidArgumentError(
-                f"--{label}-schema is for CSV and JSON: {format_.value} has a schema of its own"
+                f"--{label}-schema is for CSV and JSON, but the format is {format_.value}, which "
+                "contains a schema: leave the option out"
             )
         return cls(label, path, format_, schema, text_columns)
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """Return the table; refuse one without rows."""
+        """Read the table into a DataFrame.
+
+        Raises:
+            InvalidArgumentError: the table cannot be read, or has no rows.
+        """
         try:
             frame = self._load_frame(spark.read.format(self.format.value))
             is_empty = not frame.columns or frame.isEmpty()
         except SPARK_ERRORS as error:
             raise InvalidArgumentError(
                 f"the {self.label} at {self.path} cannot be read as {self.format.value}: "
-                f"{spark_error_message(error)}; name another format with --{self.label}-format"
+                f"{spark_error_message(error)}; check the file, --{self.label}-format and "
+                f"--{self.label}-schema"
             ) from None
         if is_empty:
             raise InvalidArgumentError(
@@ -105,15 +116,31 @@ class TableSource:
 
 
 def check_columns(frame: DataFrame, names: list[str], label: str) -> None:
-    """Refuse the first name that is not a column of the table."""
+    """Raise InvalidArgumentError if one of the names is not a column of the table.
+
+    Args:
+        frame: the table.
+        names: the names; the first one that is missing is reported.
+        label: name of the table in the message, such as `events`.
+    """
     missing = [name for name in names if name not in frame.columns]
     if missing:
         shown = ", ".join(frame.columns[:12]) + ("…" if len(frame.columns) > 12 else "")
-        raise InvalidArgumentError(f"the {label} have no column {missing[0]!r}: they have {shown}")
+        raise InvalidArgumentError(
+            f"the {label} have no column {missing[0]!r}: their columns are {shown}"
+        )
 
 
 def cast_vectors_to_float(events: DataFrame, vector_lengths: dict[str, int]) -> DataFrame:
-    """Return events with vectors of float32: vectors of JSON are lists of float64."""
+    """Return the events with vectors of float64, which are common in JSON, cast to float32.
+
+    Args:
+        events: the events.
+        vector_lengths: length of the vectors in each column of vectors.
+
+    Raises:
+        InvalidArgumentError: a column of vectors does not exist.
+    """
     check_columns(events, list(vector_lengths), "events")
     for name in vector_lengths:
         type_ = events.schema[name].dataType
@@ -123,18 +150,23 @@ def cast_vectors_to_float(events: DataFrame, vector_lengths: dict[str, int]) -> 
 
 
 def repartition_small(frame: DataFrame) -> DataFrame:
-    """Split a table into enough partitions for all cores; a single file is often one."""
+    """Return a table with at least one partition per core; a single file is often one partition."""
     cores = frame.sparkSession.sparkContext.defaultParallelism
     is_spread = frame.rdd.getNumPartitions() >= cores
     return frame if is_spread else frame.repartition(_PARTITIONS_PER_CORE * cores)
 
 
 def split_for_matching(events: DataFrame, event_count: int, match_count: int) -> DataFrame:
-    """Split a small table into partitions with little work each, so that progress is visible.
+    """Return events in partitions with little work each, so that progress is visible.
 
-    A partition gets a few hundred events, or as many as have half a million of the expected
-    `match_count` matches. Tables of more than five million events keep their partitions: they
-    have many, and to shuffle them takes long.
+    A partition gets about 250 events, or fewer if their expected matches are more than half a
+    million. There are at most 64 partitions per core. Tables of more than five million events keep
+    their partitions, because they already have many, and shuffling them would take long.
+
+    Args:
+        events: the events.
+        event_count: number of events.
+        match_count: expected number of all matches; 0 if it is not known.
     """
     cores = events.sparkSession.sparkContext.defaultParallelism
     by_work = max(event_count // _EVENTS_PER_PARTITION, match_count // _MATCHES_PER_PARTITION)

@@ -1,7 +1,7 @@
 """DataFrames written to files; an existing file or folder is replaced only on request.
 
 Spark writes a folder of part files. If the path of a target names a file (`matches.csv`) and the
-parts are small enough, they become that file; otherwise the folder gets the name.
+parts are small enough, they are joined to this file. Otherwise the folder gets the name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from covey.errors import InvalidArgumentError
 __all__ = ["MAX_FILE_BYTES", "TableTarget", "already_exists_error", "check_not_a_source"]
 
 MAX_FILE_BYTES = 1 << 30
-"""Size of the parts up to which they become one file."""
+"""Largest total size of parts that are joined to one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,32 @@ class TableTarget:
         overwrite: bool,
         sources: Sequence[TableSource] = (),
     ) -> TableTarget:
-        """Return the target at a path, after all checks that need no Spark."""
+        """Return the target at a path, after all checks that need no Spark.
+
+        Args:
+            path: the path.
+            requested_format: the format; None if the suffix of the path determines it.
+            label: name of the table in messages and options, such as `output`.
+            overwrite: whether an existing file or folder may be replaced.
+            sources: tables that the command reads, which must not be replaced.
+
+        Raises:
+            InvalidArgumentError: the path exists and must not be replaced, or its format is
+                unknown.
+        """
         check_not_a_source(path, sources)
         if is_local_path(path):
-            check_local_path(f"the {label}", path)
+            check_local_path(f"the path of the {label}", path)
         if is_local_path(path) and Path(path).exists() and not overwrite:
             raise already_exists_error(path)
         return cls(path, resolve_format(path, requested_format, label), overwrite)
 
     @property
     def is_file(self) -> bool:
-        """True if the path names a single file: a local one with the suffix of its format."""
+        """Whether the path names a single file: a local path with the suffix of the format.
+
+        Delta tables, and compressions other than gzip of CSV and JSON, are always folders.
+        """
         is_compressed = self.path.lower().endswith((".bz2", ".zst", ".lz4", ".snappy", ".xz"))
         return (
             is_local_path(self.path)
@@ -73,9 +88,10 @@ class TableTarget:
         )
 
     def write(self, frame: DataFrame) -> None:
-        """Write all rows; if that fails, a new target leaves nothing behind.
+        """Write all rows of a DataFrame.
 
-        A single file replaces an old one only after all rows are written.
+        A single file replaces an old one only after all rows are written. If writing a new folder
+        on this machine fails, the folder is deleted.
         """
         if self.is_file:
             self._write_file(frame)
@@ -89,7 +105,7 @@ class TableTarget:
             raise
 
     def read(self, spark: SparkSession, schema: StructType) -> DataFrame:
-        """Return the rows that were written, with the types that they had."""
+        """Return the rows that were written; `schema` contains their types."""
         return self._read(spark, self.path, schema)
 
     def _read(self, spark: SparkSession, path: str, schema: StructType) -> DataFrame:
@@ -107,7 +123,7 @@ class TableTarget:
         writer.mode("overwrite" if self.overwrite else "errorifexists").save(to_spark_path(path))
 
     def _write_file(self, frame: DataFrame) -> None:
-        """Write parts beside the target, join them, and move the result to its place."""
+        """Write parts beside the target, join them, and rename the result to the target."""
         target = Path(self.path).absolute()
         draft = target.with_name(f".{target.name}.{uuid4().hex[:8]}")  # Spark skips such names
         parts, joined = draft / "parts", draft / "joined"
@@ -139,7 +155,7 @@ def _list_parts(folder: Path) -> list[Path]:
 
 
 def _concatenate(parts: list[Path], target: Path, *, has_header: bool, is_compressed: bool) -> None:
-    """Join text files; all parts of a CSV begin with the same header, which is written once."""
+    """Join text files, with the common header of the parts of a CSV only once."""
     open_: Callable[[Path, str], IO[Any]] = gzip.open if is_compressed else open  # type: ignore[assignment]
     with open_(target, "wb") as joined:
         header = _find_header(parts) if has_header else b""
@@ -152,7 +168,7 @@ def _concatenate(parts: list[Path], target: Path, *, has_header: bool, is_compre
 
 
 def _find_header(parts: list[Path]) -> bytes:
-    """Return the first line of a CSV; a quoted column name may contain line breaks."""
+    """Return the header of the first part that is not empty; quoted names may have line breaks."""
     for part in parts:
         with part.open("rb") as rows:
             header = b""
@@ -164,14 +180,14 @@ def _find_header(parts: list[Path]) -> bytes:
 
 
 def check_not_a_source(path: str, sources: Sequence[TableSource]) -> None:
-    """Refuse to write where a table is read from."""
+    """Raise InvalidArgumentError if a path is that of a table that the command reads."""
     for source in sources:
         if is_local_path(path) and Path(source.path).absolute() == Path(path).absolute():
-            raise InvalidArgumentError(f"{path} holds the {source.label}: write to another place")
+            raise InvalidArgumentError(f"{path} contains the {source.label}: write to another path")
 
 
 def already_exists_error(path: str) -> InvalidArgumentError:
     """Return the error for a path that exists and must not be replaced."""
     return InvalidArgumentError(
-        f"{path} exists already: write to another place, or replace it with --overwrite"
+        f"{path} exists already: write to another path, or replace it with --overwrite"
     )

@@ -1,4 +1,4 @@
-"""`covey match`: match a table of events with a table of subscriptions, write the matches."""
+"""`covey match`: match a table of events with a table of subscriptions, and write the matches."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from covey.errors import InvalidArgumentError
 __all__ = ["match"]
 
 _OUTPUT_PANEL = "Output"
-_LIFETIMES_PANEL = "Lifetimes of subscriptions"
+_VALIDITY_PANEL = "Validity of subscriptions"
 
 
 class OutputMode(StrEnum):
-    """A row for each match, or for each event with the list of its matches."""
+    """Rows of the output: one per match (pairs), or one per event with its matches (arrays)."""
 
     PAIRS = "pairs"
     ARRAYS = "arrays"
@@ -56,7 +56,8 @@ def match(
         str,
         typer.Argument(
             metavar="SUBSCRIPTIONS",
-            help="Table of subscriptions in one of these formats: an id and a predicate per row.",
+            help="Table of subscriptions, in one of the formats of EVENTS, with an id and a "
+            "predicate in each row.",
         ),
     ],
     out: Annotated[
@@ -65,14 +66,15 @@ def match(
             "--out",
             "-o",
             metavar="PATH",
-            help="Path of the matches. A suffix such as .parquet or .csv makes it one file, "
-            "if the result is below 1 GB.",
+            help="Path of the matches. With a suffix such as .parquet or .csv, a result of up to "
+            "1 GB is one file; otherwise it is a folder of files.",
         ),
     ],
     output: Annotated[
         OutputMode,
         typer.Option(
-            help="Write a row for each match (pairs), or for each event with a list (arrays).",
+            help="Write one row for each match (pairs), or one row for each event, with the list "
+            "of its matches (arrays).",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = OutputMode.PAIRS,
@@ -96,7 +98,7 @@ def match(
     output_format: Annotated[
         FileFormat | None,
         typer.Option(
-            help="Format of the matches, if the suffix of the path does not say it.",
+            help="Format of the matches. If missing, the suffix of the path determines it.",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = None,
@@ -113,7 +115,7 @@ def match(
         typer.Option(
             min=1,
             metavar="N",
-            help="Write at most N rows, and stop matching then.",
+            help="Write at most N rows, and stop matching after them.",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = None,
@@ -137,8 +139,8 @@ def match(
     on_error: Annotated[
         ErrorMode,
         typer.Option(
-            help="Leave subscriptions with wrong predicates out (skip), or end the command at the "
-            "first (error).",
+            help="Leave out subscriptions with wrong predicates (skip), or end the command with an "
+            "error at the first one (error).",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = ErrorMode.SKIP,
@@ -150,23 +152,23 @@ def match(
         typer.Option(
             metavar="COLUMN",
             help="Column of subscriptions with the time from which they match.",
-            rich_help_panel=_LIFETIMES_PANEL,
+            rich_help_panel=_VALIDITY_PANEL,
         ),
     ] = None,
     valid_to: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of subscriptions with the time until which they match.",
-            rich_help_panel=_LIFETIMES_PANEL,
+            help="Column of subscriptions with the time before which they match.",
+            rich_help_panel=_VALIDITY_PANEL,
         ),
     ] = None,
     event_time: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of events with their time. The present time if missing.",
-            rich_help_panel=_LIFETIMES_PANEL,
+            help="Column of events with their time. If missing, all events have the current time.",
+            rich_help_panel=_VALIDITY_PANEL,
         ),
     ] = None,
     spark: SparkOptions,
@@ -186,11 +188,11 @@ def match(
         )
         if written.format is FileFormat.CSV and not is_pairs:
             raise InvalidArgumentError(
-                "CSV has no lists: use --output pairs, or write Parquet or JSON"
+                "CSV cannot have lists: use --output pairs, or write Parquet or JSON"
             )
         if yes and limit is not None:
             raise InvalidArgumentError(
-                "--yes writes all rows and --limit only some: give one of them"
+                "--yes writes all rows, but --limit only some of them: give one of them"
             )
         refused = None
         if rejected is not None:

@@ -1,7 +1,8 @@
 """The work of `covey match`: read, fit, match and write, then count.
 
 Matches are counted by Spark's `observe` while they are written, so that nothing is matched twice.
-For that the model returns lists of ids; pairs are made of them when they are written.
+To make this possible, the model returns a list of ids for each event; if pairs are written, they
+are made of the lists.
 """
 
 from __future__ import annotations
@@ -31,16 +32,22 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["MatchJob"]
 
-_MATCH_LISTS = "covey_matches"  # the column of lists from which pairs are made
+_MATCH_LISTS = "covey_matches"  # column with the list of the matched ids of an event
 
 
 @dataclass(frozen=True, slots=True)
 class MatchJob:
-    """One `covey match`.
+    """One run of `covey match`.
 
-    `matcher_params` are the parameters of the `Matcher` that are known before tables are read. At
-    most `max_rows` rows are written, all if it is None. `confirm` is called with the estimated
-    size of the result, and raises if that is not to be written; None means no estimate.
+    Args:
+        matches_column: name of the output column with matched ids.
+        event_columns: columns of events to write; None for all.
+        vector_lengths: length of the vectors in each column of vectors.
+        matcher_params: parameters of the `Matcher` that are known before the tables are read.
+        max_rows: largest number of rows to write; None for all.
+        confirm: function that is called with the estimated number of matches before anything is
+            written. It raises an error if the result must not be written. The number is not
+            estimated if `confirm` is None or if `max_rows` limits the result.
     """
 
     events: TableSource
@@ -57,7 +64,7 @@ class MatchJob:
     confirm: Callable[[MatchEstimate], None] | None = None
 
     def run(self) -> tuple[MatchReport, dict[str, float]]:
-        """Match and write; return the counts, and the seconds that each step took."""
+        """Match, and write the result; return the counts, and the seconds that each step took."""
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
                 spark = stack.enter_context(self.launcher.launch())
@@ -102,7 +109,12 @@ class MatchJob:
         return report, steps.seconds_by_step
 
     def _resolve_event_columns(self, events: DataFrame, subscriptions: DataFrame) -> list[str]:
-        """Return the columns of events to keep, after all named columns are checked."""
+        """Return the columns of events to write.
+
+        Raises:
+            InvalidArgumentError: a table lacks a column that an option names, or the column with
+                matched ids has the name of another column to write.
+        """
         required = [
             self.matcher_params[p] for p in ("idCol", "predicateCol", "validFromCol", "validToCol")
         ]
@@ -112,8 +124,9 @@ class MatchJob:
         check_columns(events, [*kept, *([time] if time else [])], "events")
         if self.matches_column.lower() in map(str.lower, kept):
             raise InvalidArgumentError(
-                f"the events have a column {self.matches_column!r} too: call the column of matched "
-                "ids something else with --matches-column, or choose --columns without it"
+                f"the events already have a column {self.matches_column!r}, which is also the name "
+                "of the column with matched ids: give that column another name with "
+                f"--matches-column, or leave {self.matches_column!r} out of --columns"
             )
         return kept
 

@@ -22,10 +22,11 @@ _PERCENTILE_ACCURACY = 10_000  # a median or p99 is off by at most one rank in 1
 
 @dataclass(frozen=True, slots=True)
 class MatchReport:
-    """The counts of one match.
+    """The counts of one run.
 
-    If `is_cut`, a limit ended the match early: then only `events`, `matches` and the counts of
-    subscriptions are known, the latter of the rows that were written.
+    If `is_cut`, a limit may have ended the matching early. Then `events` is the number of all
+    events, whether matched or not; `matches`, `matched_subscriptions` and `busiest_subscriptions`
+    count only the rows that were written; and the other counts per event are 0.
     """
 
     events: int
@@ -43,7 +44,7 @@ class MatchReport:
 
 
 def build_aggregates(lists_column: str) -> list[Column]:
-    """Return aggregates over a column of lists, for `observe`."""
+    """Return aggregates for `observe`, over a column with the list of the matches of each event."""
     size = F.size(lists_column)
     return [
         F.count(F.lit(1)).alias("events"),
@@ -61,9 +62,14 @@ def build_report(
     *,
     cut_events: int | None = None,
 ) -> MatchReport:
-    """Return all counts, from the observed ones and the written ids, a row for each match.
+    """Build the report from the counts that Spark observed and from the written ids.
 
-    `cut_events` is the number of all events if a limit ended the match before it had seen them.
+    Args:
+        observed: values of the aggregates of `build_aggregates`.
+        matched_ids: column `id` with the subscription of each match that was written.
+        model: the model that matched.
+        cut_events: number of all events, if a limit may have ended the matching early; otherwise
+            None.
     """
     written = Observation()
     ids, rows = F.count(F.lit(1)).alias("ids"), F.sum("count").alias("rows")

@@ -1,7 +1,7 @@
-"""Estimate of the number of matches, from a sample of events, before all are matched.
+"""Estimate of the number of matches, from a sample of events, before all events are matched.
 
-A few broad subscriptions can make the result larger than the disk. The command asks for
-confirmation first, or refuses if there is no terminal.
+A few broad subscriptions can make the result larger than the disk. So the command asks before it
+writes a very large result, or ends with an error if there is no terminal to ask on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SAMPLE_SIZE, _SAMPLE_SEED = 200, 0
 
 @dataclass(frozen=True, slots=True)
 class MatchEstimate:
-    """Number of events, and about how many matches they have; None if not estimated."""
+    """Number of events, and the estimated number of their matches; None if it is not estimated."""
 
     events: int
     matches: int | None = None
@@ -38,7 +38,10 @@ class MatchEstimate:
 def estimate_matches(
     model: MatcherModel, events: DataFrame, event_count: int, lists_column: str
 ) -> MatchEstimate:
-    """Match a sample of about 200 events, if the result can be large at all."""
+    """Estimate the number of matches from a sample of about 200 events.
+
+    Nothing is estimated if at most 20 million matches are possible at all.
+    """
     if event_count * model.numSubscriptions <= MAX_UNCONFIRMED_MATCHES:
         return MatchEstimate(event_count)
     sample = events.sample(min(1.0, _SAMPLE_SIZE / event_count), _SAMPLE_SEED)
@@ -49,7 +52,7 @@ def estimate_matches(
 
 
 def confirm_size(estimate: MatchEstimate) -> None:
-    """Ask whether a very large result is meant.
+    """Ask the user whether to write a result, if the estimate is more than 20 million matches.
 
     Raises:
         InvalidArgumentError: the answer is no, or there is no terminal to ask on.

@@ -28,8 +28,8 @@ def print_summary(
 def _make_counts_table(report: MatchReport) -> Table:
     table = make_grid()
     if report.is_cut:
-        table.add_row("events", f"{report.events:,}", "not all of them were matched")
-        table.add_row("matches", f"{report.matches:,}", "there are more: --limit ended the match")
+        table.add_row("events", f"{report.events:,}", "some of them may not have been matched")
+        table.add_row("matches", f"{report.matches:,}", "there may be more, because of --limit")
         table.add_row("subscriptions", f"{report.subscriptions:,}", "")
         for row in report.rejections.to_table_rows():
             table.add_row(*row)

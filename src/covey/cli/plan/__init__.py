@@ -4,7 +4,7 @@
 `covey plan make` writes a plan to a folder if it satisfies all limits. `covey plan deploy` forwards
 events on Kafka to one topic for each broker, by the filters of a saved plan.
 
-In the order in which data passes through them:
+The modules, in the order in which data passes through them, are:
 
     commands        the options of `compare` and `make`, and the comparison as a table
     problem_files   read subscribers, brokers and events from Parquet or CSV into a `Problem`

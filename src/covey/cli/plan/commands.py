@@ -33,8 +33,9 @@ BrokersArgument = Annotated[
     Path,
     typer.Argument(
         metavar="BROKERS",
-        help="Table with a row per broker: Parquet or CSV. Its column 'parent' has the row number "
-        "of the broker above, empty for children of the publisher.",
+        help="Table with a row per broker: Parquet or CSV. Column 'parent' has the row number, "
+        "from 0, of the broker above; it is empty for children of the publisher. Without the "
+        "column, all brokers are children of the publisher.",
     ),
 ]
 PositionOption = Annotated[
@@ -52,7 +53,8 @@ UpperOption = Annotated[
     typer.Option(metavar="X2,Y2", help="Columns with the upper ends of a subscriber's intervals."),
 ]
 PublisherOption = Annotated[
-    str, typer.Option(metavar="A,B", help="Network coordinates of the publisher, as '0,0'.")
+    str,
+    typer.Option(metavar="A,B", help="Network coordinates of the publisher, for example '0,0'."),
 ]
 EventsOption = Annotated[
     Path | None,
@@ -64,7 +66,8 @@ EventsOption = Annotated[
 AttributesOption = Annotated[
     str | None,
     typer.Option(
-        metavar="X,Y", help="Columns of the events, one per interval. All columns if missing."
+        metavar="X,Y",
+        help="Columns of the events, one per interval of a subscriber. All columns if missing.",
     ),
 ]
 AlphaOption = Annotated[int, typer.Option(help="Largest number of rectangles of a filter.")]
@@ -84,7 +87,11 @@ MaxLoadOption = Annotated[
 ]
 StepsOption = Annotated[
     int | None,
-    typer.Option(min=0, help="Steps of the search. If missing: 4,000 or more, by problem size."),
+    typer.Option(
+        min=0,
+        help="Number of steps of the search. If missing: 4,000 or more, depending on the size of "
+        "the problem.",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the search.")]
 
@@ -122,7 +129,7 @@ def compare(
     seed: SeedOption = 0,
     picture: Annotated[Path, typer.Option(help="Path of the picture, a PNG.")] = Path("plans.png"),
 ) -> None:
-    """Compare planners in a table and a picture, with a lower bound for every plan.
+    """Compare planners in a table and a picture, with a lower bound of the bandwidth of any plan.
 
     Example: covey plan compare people.parquet brokers.csv --position a,b --lower x1,y1
     --upper x2,y2 --publisher 0,0
@@ -218,9 +225,9 @@ def make(
     _print_comparison({"search": found}, None)
     if not kept.is_valid:
         typer.echo(
-            "covey: no plan was found that satisfies all limits, and none is written: "
+            "covey: no plan is written, because no plan was found that satisfies all limits: "
             f"{kept.too_far:,} subscribers are too far from their broker, {kept.over_capacity:,} "
-            "are beyond its capacity. Raise --max-delay or --most-load",
+            "exceed its capacity. Raise --max-delay or --most-load",
             err=True,
         )
         raise typer.Exit(EXIT_FINDINGS)
@@ -230,7 +237,7 @@ def make(
 
 
 def _run_search(problem: Problem, start: Plan, steps: int | None, seed: int) -> Plan:
-    """Run the search, with a progress bar on a terminal."""
+    """Search for a better plan, beginning with `start`; show a bar if stderr is a terminal."""
     from covey.plan import search
 
     console = make_console(stderr=True)
@@ -249,7 +256,10 @@ def _print_comparison(plans: dict[str, Plan], lower_bound: float | None) -> None
 
 
 def _make_comparison_table(plans: dict[str, Plan], lower_bound: float | None) -> Table:
-    """Return bandwidth, delay and load of each plan, and how many limits it violates."""
+    """Return a table with a row for each plan: bandwidth, delay, load, and violations of limits.
+
+    The bandwidths are also divided by the lower bound, unless it is None or 0.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("plan")
     for name in _COMPARISON_COLUMNS:

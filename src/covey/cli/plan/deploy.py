@@ -28,7 +28,10 @@ def deploy(
     servers: Annotated[str, typer.Option(metavar="HOST:PORT", help="Bootstrap servers of Kafka.")],
     events: Annotated[str, typer.Option(metavar="TOPIC", help="Topic with the events, in JSON.")],
     schema: Annotated[
-        str, typer.Option(metavar="DDL", help="Columns of the events, as 'x DOUBLE, y DOUBLE'.")
+        str,
+        typer.Option(
+            metavar="DDL", help="Columns of the events, for example 'x DOUBLE, y DOUBLE'."
+        ),
     ],
     checkpoint: Annotated[
         str, typer.Option(metavar="FOLDER", help="Folder for the checkpoints of the queries.")
@@ -37,14 +40,16 @@ def deploy(
         str, typer.Option(help="Prefix of the output topics: broker 7 has PREFIX.7.")
     ] = "broker",
     once: Annotated[
-        bool, typer.Option("--once", help="Forward the events that are there now, and end.")
+        bool,
+        typer.Option("--once", help="Forward the events that are on the topic now, and then end."),
     ] = False,
     *,
     spark: SparkOptions,
 ) -> None:
     """Forward events to a topic for each broker, by the filters of a plan.
 
-    All topics must exist. With --once, the traffic of each broker is printed beside the plan's.
+    All topics must exist. With --once, the traffic of each broker is printed beside the planned
+    one.
 
     Example: covey plan deploy plan --servers localhost:9092 --events ads --schema 'x DOUBLE,
     y DOUBLE' --checkpoint checkpoint --once
@@ -73,9 +78,11 @@ def deploy(
                     _make_received_table(made.measure_traffic(session), made.plan.is_event_share)
                 )
             else:
-                make_console(stderr=True).print(f"{len(queries)} queries run; stop with Ctrl-C")
+                make_console(stderr=True).print(
+                    f"{len(queries)} queries are running; stop them with Ctrl-C"
+                )
                 session.streams.awaitAnyTermination()
-    print_next_step("run it without --once, to forward events as they arrive")
+    print_next_step("to forward events as they arrive, run the command without --once")
 
 
 def _make_received_table(received: Sequence[BrokerTraffic], is_share: bool) -> Table:

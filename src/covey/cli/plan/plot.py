@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_plot_path", "draw_plans"]
 
-_WIDTH_INCHES, _MAX_DOTS = 10.0, 6_000  # inches; subscribers that are drawn
+_WIDTH_INCHES, _MAX_DOTS = 10.0, 6_000  # at most this many subscribers are drawn
 _PLAN_COLOURS = ("#b5367a", "#3b0f70", "#e08214", "#35978f", "#999999")
 _BOUND_COLOUR, _LIMIT_COLOUR, _TARGET_COLOUR, _LINK_COLOUR = (
     "#111111",
@@ -29,7 +29,7 @@ _BOUND_COLOUR, _LIMIT_COLOUR, _TARGET_COLOUR, _LINK_COLOUR = (
     "#d98c00",
     "#555555",
 )
-_MAX_NUMBERED_BROKERS = 40  # brokers, at most
+_MAX_NUMBERED_BROKERS = 40  # with more brokers, no numbers are drawn
 _PLOT_STYLE: Any = {
     "font.size": 16, "axes.titlesize": 19, "axes.titlelocation": "left", "text.parse_math": False,
     "figure.constrained_layout.h_pad": 0.15, "legend.fontsize": 13,
@@ -37,19 +37,20 @@ _PLOT_STYLE: Any = {
 
 
 def check_plot_path(path: Path) -> None:
-    """Refuse a path at which the picture could not be written, before any computation."""
+    """Raise an error if the picture cannot be written to a path, or matplotlib is missing."""
     check_local_path("--picture", path)
     import_module("matplotlib")  # if it is missing, the command names the extra
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise InvalidArgumentError(
-            f"--picture {path}: the name of a file in a folder that is there"
-        )
+        raise InvalidArgumentError(f"--picture {path} must be a file in an existing folder")
     if path.suffix.lower() != ".png":
-        raise InvalidArgumentError(f"--picture {path}: the picture is PNG, name it so")
+        raise InvalidArgumentError(f"--picture {path} must end in .png, the only format")
 
 
 def draw_plans(plans: dict[str, Plan], lower_bound: float | None) -> bytes:
-    """Return a PNG of plans of one problem by planner; the first plan is drawn as the network."""
+    """Return a PNG that compares plans of one problem; `plans` contains them by planner.
+
+    The network is drawn for the first plan.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -69,7 +70,11 @@ def draw_plans(plans: dict[str, Plan], lower_bound: float | None) -> bytes:
 
 
 def _project_to_plane(plan: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-    """Return publisher and brokers, subscribers, and the name of the plane they are drawn in."""
+    """Return the positions to draw of publisher and brokers, and of subscribers, and a label.
+
+    Positions of more than two dimensions are projected to the plane in which brokers are farthest
+    apart. The label says what the plane is.
+    """
     tree, places = plan.problem.tree, plan.problem.subscribers.positions
     nodes = np.vstack([tree.publisher, tree.brokers])
     if nodes.shape[1] == 1:
@@ -103,7 +108,7 @@ def _draw_network(axes: Axes, plan: Plan) -> None:
         for number, (x, y) in enumerate(nodes[1:]):
             axes.annotate(str(number), (x, y), xytext=(6, 6), textcoords="offset points")
     axes.legend(loc="best")
-    axes.set_title("Subscribers in the colour of their broker; its size is its bandwidth")
+    axes.set_title("Colours: broker of a subscriber; size of a broker: bandwidth")
     axes.set_xlabel(said)
     axes.set_aspect("equal", adjustable="datalim")
 
@@ -116,7 +121,7 @@ def _draw_bandwidth(axes: Axes, plans: dict[str, Plan], lower_bound: float | Non
     for number, plan in enumerate(plans.values()):
         if not (kept := plan.verify()).is_valid:
             bars[number].set_alpha(0.3)
-            said[number] += f"  violated: {kept.too_far:,} too far, {kept.over_capacity:,} too many"
+            said[number] += f"  {kept.too_far:,} too far, {kept.over_capacity:,} over capacity"
     axes.bar_label(bars, said, fontsize=14)
     axes.invert_yaxis()
     axes.margins(x=0.6)

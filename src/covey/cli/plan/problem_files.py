@@ -37,10 +37,27 @@ def read_problem(
     target_load: float,
     max_load: float,
 ) -> Problem:
-    """Read a problem from files, given the names of their columns.
+    """Read a problem from Parquet or CSV files, whose columns are named by options.
 
-    The column `parent` of brokers is the row number of the broker above, from 0; the parent is the
-    publisher if it is empty or missing. The columns of events are `attributes`, or all columns.
+    In the table of brokers, the column `parent` contains the row number, from 0, of the broker
+    above. If it is empty, or if there is no such column, the publisher is above the broker.
+
+    Args:
+        subscribers_path: table of subscribers.
+        brokers_path: table of brokers.
+        position_columns: columns with network coordinates in both tables, separated by commas.
+        lower_columns: columns of subscribers with the lower ends of their intervals.
+        upper_columns: columns of subscribers with the upper ends of their intervals.
+        publisher: network coordinates of the publisher, separated by commas.
+        events_path: table of typical events; None if there is none.
+        attributes: columns of the events, one for each interval; None for all columns.
+        max_rectangles: largest number of rectangles of a filter.
+        max_delay: largest delay of a subscriber.
+        target_load: load factor that a plan should not exceed.
+        max_load: largest load factor that a leaf may have.
+
+    Raises:
+        InvalidArgumentError: a file cannot be read, or its columns do not fit the options.
     """
     at, low, high = (
         split_names(names) or [] for names in (position_columns, lower_columns, upper_columns)
@@ -51,12 +68,14 @@ def read_problem(
         )
     if len(low) != len(high):
         raise InvalidArgumentError(
-            f"--lower {lower_columns} and --upper {upper_columns} must name as many columns each"
+            f"--lower {lower_columns} and --upper {upper_columns} must name the same number of "
+            "columns"
         )
     if attributes is not None and not len(set(attributes)) == len(attributes) == len(low):
         said = ",".join(attributes)
         raise InvalidArgumentError(
-            f"--attributes {said} must be {len(low)} different names, one per interval"
+            f"--attributes {said} must be {len(low)} different names, one for each column of "
+            "--lower"
         )
     people, places = _read_table(subscribers_path), _read_table(brokers_path)
     start, above = _parse_point(publisher, len(at)), _parent_rows(places, brokers_path)
@@ -81,28 +100,30 @@ def _parse_point(text: str, dimensions: int) -> list[float]:
         found = [float(part) for part in text.split(",")]
     except ValueError:
         raise InvalidArgumentError(
-            f"--publisher {text} must be numbers with commas between"
+            f"--publisher {text} must be numbers, separated by commas"
         ) from None
     if len(found) != dimensions or not np.isfinite(found).all():
         raise InvalidArgumentError(
-            f"--publisher {text} must be {dimensions} finite numbers, as positions have"
+            f"--publisher {text} must be {dimensions} finite numbers, one for each column of "
+            "--position"
         )
     return found
 
 
 def _read_table(path: Path) -> pa.Table:
-    check_local_path("a table", path)
+    check_local_path("the path of a table", path)
     if not path.exists():
-        raise InvalidArgumentError(f"there is no {path}")
+        raise InvalidArgumentError(f"{path} does not exist: name a file or a folder")
+    is_csv = path.suffix.lower() == ".csv"
     try:
-        is_csv = path.suffix.lower() == ".csv"
         if path.is_dir() and not is_csv:
             return pq.read_table(path)
         with path.open("rb") as file:  # Arrow may take a path for a URI
             return pyarrow.csv.read_csv(file) if is_csv else pq.read_table(file)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InvalidArgumentError(
-            f"{path} is neither Parquet nor CSV, which ends in .csv: {error}"
+            f"{path} cannot be read as {'CSV' if is_csv else 'Parquet'}: {error}; a table is CSV "
+            "if its name ends in .csv, otherwise Parquet"
         ) from None
 
 
@@ -125,8 +146,8 @@ def _read_event_sample(
     if attributes is None and table.num_columns != dimensions:
         has = ", ".join(table.column_names)
         raise InvalidArgumentError(
-            f"{path} has the columns {has}: "
-            f"name with --attributes the {dimensions} that subscribers constrain"
+            f"{path} has the columns {has}: name {dimensions} of them with --attributes, one for "
+            "each column of --lower"
         )
     return _stack_columns(table, attributes or table.column_names, path)
 
@@ -135,23 +156,31 @@ def _stack_columns(table: pa.Table, names: Sequence[str], path: Path) -> NDArray
     missing = [name for name in names if name not in table.column_names]
     if missing:
         has = ", ".join(table.column_names)
-        raise InvalidArgumentError(f"{path} has no column {missing[0]}: it has {has}")
+        raise InvalidArgumentError(f"{path} has no column {missing[0]}: its columns are {has}")
     return np.stack([_to_finite_floats(table[name], name, path) for name in names], axis=1)
 
 
 def _to_finite_floats(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:
-    """Return finite numbers; refuse others, and name the first one."""
+    """Return the finite numbers of a column.
+
+    Raises:
+        InvalidArgumentError: the column does not contain numbers, or one of them is null or not
+            finite; the message names the first one.
+    """
     try:
         if pa.types.is_boolean(column.type):
             raise pa.ArrowInvalid
         found = np.asarray(pc.fill_null(column.cast(pa.float64()), np.nan))
     except pa.ArrowException:
-        raise InvalidArgumentError(f"{path}: column {name} is {column.type}, not numbers") from None
+        raise InvalidArgumentError(
+            f"{path}: column {name} must contain numbers, but has type {column.type}"
+        ) from None
     wrong = np.flatnonzero(~np.isfinite(found))
     if len(wrong):
         value = column[wrong[0]].as_py()
         said = "empty" if value is None else value
         raise InvalidArgumentError(
-            f"{path}: column {name} is {said} in row {wrong[0]}, counted from 0"
+            f"{path}: column {name} must contain finite numbers, but is {said} in row {wrong[0]}, "
+            "counted from 0"
         )
     return found

@@ -1,10 +1,10 @@
 """`covey preview`: how often a predicate would have matched, before it is saved.
 
-Spark's own `where` decides, in one pass over the events; covey says whether the predicate can match
-at all. The number of matches is shown by day, month or year if events have a time, with a few of
-the matching events below.
+Spark itself evaluates the predicate, in one pass over the events; covey reports whether the
+predicate can match at all. If events have a time, the matches are counted by day, month or year. A
+few of the matching events are printed too.
 
-In the order in which data passes through them:
+The modules, in the order in which data passes through them, are:
 
     command         the options, the steps, and the printed summary
     match_history   `MatchHistory`: events and matches, by period

@@ -27,13 +27,13 @@ from covey.cli.progress import StepProgress
 
 __all__ = ["preview"]
 
-_MAX_BAR_LENGTH = 20  # characters of the longest
+_MAX_BAR_LENGTH = 20  # characters of the longest bar
 
 
 @expand_options
 def preview(
     predicate: Annotated[
-        str, typer.Argument(metavar="PREDICATE", help="Predicate in Spark SQL, as after WHERE.")
+        str, typer.Argument(metavar="PREDICATE", help="Predicate: a condition of Spark SQL.")
     ],
     events: Annotated[
         str,
@@ -41,12 +41,15 @@ def preview(
             metavar="EVENTS", help="Table of events: Parquet, CSV, JSON lines or Delta."
         ),
     ],
-    rows: Annotated[int, typer.Option(min=0, help="Number of matching events to print.")] = 5,
+    rows: Annotated[
+        int, typer.Option(min=0, help="Largest number of matching events to print.")
+    ] = 5,
     time: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column with the time of an event. If missing: the first date or timestamp.",
+            help="Column with the time of an event. If missing: the first column of timestamps, or "
+            "else of dates.",
         ),
     ] = None,
     events_format: EventsFormatOption = None,
@@ -105,7 +108,11 @@ def _print_summary(
         f"{history.matches:,} of {history.events:,} events match ({of_all})", highlight=False
     )
     if not is_satisfiable:
-        console.print("no event can ever match: its conditions exclude each other or need null")
+        console.print(
+            "no event can ever match the predicate: its conditions exclude each other, or compare "
+            "with null",
+            highlight=False,
+        )
     if history.periods:
         days = history.days_with_events
         rate = f"{history.matches / days:,.1f} matches a day on {days:,} days"
@@ -118,7 +125,7 @@ def _print_summary(
             sample_rows, predicate, history.time_column, console.width
         )
         more = f", without {left_out} more columns" if left_out else ""
-        console.print(f"\n{len(sample_rows)} of them{more}:\n", highlight=False)
+        console.print(f"\n{len(sample_rows)} of the matches{more}:\n", highlight=False)
         console.print(made)
 
 

@@ -22,7 +22,7 @@ _TIME_TYPES = (TimestampType, TimestampNTZType, DateType)
 
 
 class Period(NamedTuple):
-    """A day, a month or a year; `name` is as in ISO 8601."""
+    """Counts of a day, a month or a year, which `name` names as in ISO 8601, such as 2024-05."""
 
     name: str
     events: int
@@ -44,7 +44,14 @@ class MatchHistory:
 
 
 def find_time_column(events: DataFrame, requested: str | None) -> str | None:
-    """Return the column with the time of an event: the requested one, or the first time."""
+    """Return the column with the time of an event: the requested one, or a chosen one.
+
+    The first column of timestamps is chosen, then the first one of timestamps without time zone,
+    then the first one of dates. If there is none, the result is None.
+
+    Raises:
+        InvalidArgumentError: the requested column does not exist, or has another type.
+    """
     if requested is None:
         times = (
             f.name for kind in _TIME_TYPES for f in events.schema if isinstance(f.dataType, kind)
@@ -54,7 +61,8 @@ def find_time_column(events: DataFrame, requested: str | None) -> str | None:
     type_ = events.schema[requested].dataType
     if not isinstance(type_, _TIME_TYPES):
         raise InvalidArgumentError(
-            f"--time {requested}: that column is {type_.simpleString()}, no date or timestamp"
+            f"--time {requested}: the column must be a date or timestamp, but has type "
+            f"{type_.simpleString()}"
         )
     return requested
 
@@ -62,7 +70,7 @@ def find_time_column(events: DataFrame, requested: str | None) -> str | None:
 def compute_match_history(
     events: DataFrame, predicate: str, time_column: str | None
 ) -> MatchHistory:
-    """Count events and matches, by day if events have a time; Spark evaluates the predicate."""
+    """Count events and matches with Spark, by day, month or year if events have a time."""
     when = (
         F.col(quote_identifier(time_column))
         if time_column is not None
@@ -90,7 +98,10 @@ def compute_match_history(
 
 
 def _group_by_period(day_rows: Sequence[Row]) -> tuple[str, tuple[Period, ...]]:
-    """Group days into months or years if there are too many to read."""
+    """Return the unit and the counts of periods: days, or else months, or else years.
+
+    Days are used if there are at most 31 of them, months if there are at most 36 of them.
+    """
     unit, length = "day", 10
     if len(day_rows) > _MAX_DAYS:
         unit, length = "month", 7

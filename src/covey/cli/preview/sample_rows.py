@@ -21,7 +21,10 @@ SampleRows = list[dict[str, str | None]]
 
 
 def fetch_sample_rows(events: DataFrame, max_rows: int) -> SampleRows:
-    """Return some rows as texts in Spark's format, with times in the zone of the session."""
+    """Return at most `max_rows` events, with values as texts in Spark's format.
+
+    Times are in the time zone of the session; null values are None.
+    """
     columns = [F.col(quote_identifier(name)).cast("string").alias(name) for name in events.columns]
     return [row.asDict() for row in events.limit(to_row_limit(max_rows)).select(*columns).collect()]
 
@@ -49,7 +52,10 @@ def make_sample_table(
 
 
 def _select_fitting_columns(names: Sequence[str], rows: SampleRows, max_width: int) -> list[str]:
-    """Return the first columns that fit on a line, at least one."""
+    """Return the names of the first columns that fit on a line of `max_width` characters.
+
+    At least one name is returned.
+    """
     shown: list[str] = []
     for name in names:
         widest = max(len(name), *(len(_to_one_line(row[name] or "null")) for row in rows))

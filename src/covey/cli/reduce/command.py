@@ -32,15 +32,16 @@ def reduce(
         str,
         typer.Argument(
             metavar="SUBSCRIPTIONS",
-            help="Table of subscriptions: Parquet, CSV, JSON lines or Delta, an id and a predicate "
-            "per row.",
+            help="Table of subscriptions: Parquet, CSV, JSON lines or Delta, with an id and a "
+            "predicate in each row.",
         ),
     ],
     events: Annotated[
         str,
         typer.Argument(
             metavar="EVENTS",
-            help="Table of typical events: its columns are those of predicates, its rows a sample.",
+            help="Table of typical events. Predicates compare its columns, and filters are chosen "
+            "with its rows.",
         ),
     ],
     out: Annotated[
@@ -56,15 +57,16 @@ def reduce(
         int,
         typer.Option(
             min=0,
-            help="Largest number of other regions that are subtracted from one, to find out "
-            "whether their union contains it.",
+            help="Largest number of other regions that are subtracted from a region, to find out "
+            "whether their union contains the region.",
         ),
     ] = 32,
     owner: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column with the owner of a subscription, to count redundant ones by owner.",
+            help="Column of subscriptions with their owner. If named, redundant subscriptions are "
+            "counted by owner.",
         ),
     ] = None,
     allow_rejected: AllowRejectedOption = False,
@@ -72,7 +74,7 @@ def reduce(
         str | None,
         typer.Option(
             metavar="PATH",
-            help="Path of the picture, a PNG. If missing: reduced.png in the folder.",
+            help="Path of the picture, a PNG. If missing: reduced.png in the folder of --out.",
             rich_help_panel=_OUTPUT_PANEL,
         ),
     ] = None,

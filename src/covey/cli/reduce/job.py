@@ -1,4 +1,4 @@
-"""The work of `covey reduce`: read, compact, write, then count and draw."""
+"""The work of `covey reduce`: read, reduce, write, then count and draw."""
 
 from __future__ import annotations
 
@@ -22,14 +22,21 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["ReduceJob"]
 
-_ACTIVE_ID_COLUMN = "covey_active"  # the ids of active ones, beside the user's columns
+_ACTIVE_ID_COLUMN = "covey_active"  # ids of active subscriptions, beside the user's columns
 
 
 @dataclass(frozen=True, slots=True)
 class ReduceJob:
-    """One `covey reduce`.
+    """One run of `covey reduce`.
 
-    `reduce_params` are the parameters of `covey.spark.reduce_subscriptions` that need no table.
+    Args:
+        max_false_positive_rate: largest share of the events that filters may forward although no
+            subscription matches them.
+        max_subtractions: largest number of regions that are subtracted from one.
+        owner_column: column with the owner of a subscription; None if there is none.
+        draws_plot: whether to draw the picture.
+        vector_lengths: length of the vectors in each column of vectors.
+        reduce_params: further parameters of `covey.spark.reduce_subscriptions`.
     """
 
     subscriptions: TableSource
@@ -44,7 +51,11 @@ class ReduceJob:
     launcher: SessionLauncher
 
     def run(self) -> tuple[ReductionReport, dict[str, float]]:
-        """Reduce and write; return the counts, and the seconds that each step took."""
+        """Reduce the subscriptions, and write the result.
+
+        Returns:
+            The counts, and the seconds that each step took.
+        """
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
                 spark = stack.enter_context(self.launcher.launch())
@@ -86,7 +97,7 @@ class ReduceJob:
         return counts, steps.seconds_by_step
 
     def _select_active(self, subscriptions: DataFrame, reduction: ReductionResult) -> DataFrame:
-        """Return the rows of active subscriptions, as the user gave them."""
+        """Return the rows of active subscriptions, with all columns of the user's table."""
         ids = reduction.active.toDF(_ACTIVE_ID_COLUMN)
         is_same = F.col(quote_identifier(self.reduce_params["idCol"])) == F.col(_ACTIVE_ID_COLUMN)
         return subscriptions.join(ids, is_same, "left_semi")

@@ -1,7 +1,8 @@
 """The output folder of `covey reduce`, which is written completely or not at all.
 
 A local folder is written under another name in the same parent folder and renamed when it is
-complete; only then an older one is replaced. On other file systems it is written in place.
+complete; only then an older one is replaced. On other file systems the folder is written under its
+own name.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _KNOWN_FILES = {"active", "redundant", "filters", SUMMARY_FILE, PLOT_FILE}
 
 @dataclass(frozen=True, slots=True)
 class OutputFolder:
-    """Path of the folder; `plot_path` is the path of the picture if it is not in the folder."""
+    """Path of the folder; `plot_path` is the path of a picture outside the folder, or None."""
 
     path: str
     plot_path: str | None
@@ -41,7 +42,12 @@ class OutputFolder:
     def from_options(
         cls, path: str, plot_path: str | None, *, overwrite: bool, sources: Sequence[TableSource]
     ) -> OutputFolder:
-        """Return the folder, after all checks that need no Spark."""
+        """Return the folder, after all checks that need no Spark.
+
+        Raises:
+            InvalidArgumentError: the folder or the picture cannot be written, or must not be
+                replaced.
+        """
         check_not_a_source(path, sources)
         if is_local_path(path):
             check_local_path("--out", path)
@@ -54,8 +60,8 @@ class OutputFolder:
     def open_draft(self, spark: SparkSession) -> Iterator[DraftFolder]:
         """Open the folder for writing.
 
-        If the body fails, a local folder is deleted; on another file system it is deleted if it was
-        new, unless the command is interrupted.
+        If the body fails, nothing of a local folder remains, and an older folder is not changed. On
+        another file system the folder is deleted if it is new, unless the command is interrupted.
         """
         try:
             with (_open_local_draft if is_local_path(self.path) else _open_remote_draft)(
@@ -69,7 +75,7 @@ class OutputFolder:
 
 @dataclass(frozen=True, slots=True)
 class DraftFolder:
-    """The folder while it is written: tables, which Spark writes as Parquet, and small files."""
+    """The folder while it is written: Spark writes tables as Parquet, the driver small files."""
 
     path: str
     spark: SparkSession
@@ -123,7 +129,7 @@ def _check_folder_path(path: Path, overwrite: bool) -> None:
     above = next(one for one in path.absolute().parents if one.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise InvalidArgumentError(
-            f"{path} cannot be written: {above} is no folder with write permission"
+            f"{path} cannot be written: {above} is not a folder with write permission"
         )
     if not path.exists():
         return
@@ -132,8 +138,8 @@ def _check_folder_path(path: Path, overwrite: bool) -> None:
     found = {one.name for one in path.iterdir()} if path.is_dir() else {""}
     if not found <= _KNOWN_FILES:
         raise InvalidArgumentError(
-            f"{path} is not replaced, since it has other files than those of a reduction: write "
-            "to another place, or remove it"
+            f"{path} is not replaced, because it is not a folder that contains only a reduction: "
+            f"write to another path, or remove {path}"
         )
 
 
@@ -142,9 +148,7 @@ def _check_plot_path(plot_path: str, overwrite: bool, sources: Sequence[TableSou
     check_local_path("--picture", plot_path)
     place = Path(plot_path)
     if not is_local_path(plot_path) or not place.absolute().parent.is_dir():
-        raise InvalidArgumentError(
-            f"the folder of the picture {plot_path} does not exist: name a file in a local folder"
-        )
+        raise InvalidArgumentError(f"the picture {plot_path} must be in an existing local folder")
     if place.suffix.lower() != ".png" or place.is_dir():
         raise InvalidArgumentError(
             f"the picture {plot_path} must be a PNG: name a file that ends in .png"
@@ -154,7 +158,7 @@ def _check_plot_path(plot_path: str, overwrite: bool, sources: Sequence[TableSou
 
 
 def _resolve_hadoop_path(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    """Return the file system of a path and the path, as objects of Hadoop."""
+    """Return the file system of a path, and the path, as Java objects of Hadoop."""
     jvm, java = spark.sparkContext._jvm, spark.sparkContext._jsc
     assert jvm is not None  # commands have a session of their own, never one of Spark Connect
     place = jvm.org.apache.hadoop.fs.Path(path)

@@ -1,7 +1,7 @@
-"""The plot of a reduction: what each step left, and the statuses by owner and by attribute.
+"""The plot of a reduction: regions after each step, and statuses by owner and by attribute.
 
-Panels are below each other and letters large, so that the plot is legible on a phone; the
-colours of statuses go from dark to light, so that it can be printed.
+The panels are below each other and the letters are large, so that the plot is legible on a phone.
+The colours of statuses differ in brightness, so that the plot can be printed without colours.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _DARK_COLOURS = (
     _STATUS_COLOURS["subsumed"],
 )
 _MAX_ROWS, _MAX_NAME_LENGTH = 12, 18
-_WIDTH_INCHES, _ROW_HEIGHT_INCHES = 10.0, 0.42  # inches
-_TITLE_ROWS, _LEGEND_ROWS = 1.6, 1.0  # of a panel, in rows
-_LABEL_WIDTH, _LABEL_GAP = 0.6, 0.015  # for text, of a panel's width
+_WIDTH_INCHES, _ROW_HEIGHT_INCHES = 10.0, 0.42
+_TITLE_ROWS, _LEGEND_ROWS = 1.6, 1.0  # heights in a panel, in rows
+_LABEL_WIDTH, _LABEL_GAP = 0.6, 0.015  # space for a text beside a bar, as shares of a panel's width
 _EDGE_STYLE: Any = {"edgecolor": "black", "linewidth": 0.8}
 _PLOT_STYLE: Any = {
     "font.size": 20, "axes.titlesize": 21, "axes.titlelocation": "left", "legend.fontsize": 18,
@@ -50,7 +50,10 @@ def draw_reduction(
     statuses_by_owner: Mapping[str, StatusCounts],
     statuses_by_attribute: Mapping[str, StatusCounts],
 ) -> bytes:
-    """Return a PNG with the statuses of all regions, and by owner and attribute (at most 12)."""
+    """Return a PNG with the regions after each step, and statuses by owner and by attribute.
+
+    At most 12 owners and 12 attributes are drawn: those with the largest counts.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -79,7 +82,7 @@ def draw_reduction(
 
 
 def _draw_waterfall(axes: Axes, summary: ReductionSummary) -> None:
-    """Draw a bar for each step from all regions to filters."""
+    """Draw a waterfall chart: a bar for each step from all regions to filters."""
     perfect = summary.active - summary.perfectly_merged
     steps = [
         ("regions", 0, summary.regions, _TOTAL_COLOUR),
@@ -109,7 +112,7 @@ def _draw_waterfall(axes: Axes, summary: ReductionSummary) -> None:
 
 
 def _label_bar(axes: Axes, label: str, row: int, start: float, end: float, colour: str) -> None:
-    """Write a text beside a bar, on the side with room, or else in the bar."""
+    """Write a text beside a bar, on the side that has space for it, or else in the bar."""
     x, side, ink = end + _LABEL_GAP, "left", "black"
     if end > _LABEL_WIDTH:
         x, side = start - _LABEL_GAP, "right"
@@ -159,7 +162,7 @@ def _add_legend(axes: Axes, status_counts: list[StatusCounts]) -> None:
 
 
 def _label_rows(axes: Axes, names: list[str]) -> None:
-    """Write the names of rows from the top down, and remove the frame."""
+    """Write the names of the rows, the first at the top, and remove the frame."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xticks([])
@@ -168,13 +171,13 @@ def _label_rows(axes: Axes, names: list[str]) -> None:
 
 
 def _select_largest(rows: Mapping[str, StatusCounts]) -> dict[str, StatusCounts]:
-    """Return the rows with the largest counts, the largest first."""
+    """Return the 12 rows with the largest sums of counts, the largest first."""
     order = sorted(rows, key=lambda name: (-sum(rows[name].values()), name))
     return {name: rows[name] for name in order[:_MAX_ROWS]}
 
 
 def _shorten_name(name: str) -> str:
-    """Shorten a name, to leave room for the bars.
+    """Return a name on one line, shortened to 18 characters.
 
     >>> _shorten_name("split(lower(title), ' ')")
     'split(lower(title…'

@@ -23,10 +23,17 @@ _MAX_LISTED_OWNERS = 5
 
 @dataclass(frozen=True, slots=True)
 class ReductionReport:
-    """The counts of one reduction, with the number of each status by owner and by attribute.
+    """The counts of one reduction.
 
-    `largest_owners` are the owners with the most subscriptions, `most_redundant_owners` those with
-    the most redundant ones; both are empty if subscriptions have no owner.
+    Args:
+        headline: the result in one sentence.
+        summary: the number of regions that each step removed.
+        seconds_by_step: the time of each step of the reduction.
+        statuses_by_attribute: for each attribute, the number of regions of each status.
+        largest_owners: for the 12 owners with the most subscriptions, the number of subscriptions
+            of each status; empty without a column of owners.
+        most_redundant_owners: the same for the 5 owners with the most redundant subscriptions.
+        rejections: the rejected subscriptions.
     """
 
     headline: str
@@ -41,7 +48,7 @@ class ReductionReport:
 def build_report(
     reduction: ReductionResult, subscriptions: DataFrame, owner_column: str | None
 ) -> ReductionReport:
-    """Return all counts; Spark counts owners, and only a few come to the driver."""
+    """Build the report; Spark counts by owner, and only the largest counts are fetched."""
     largest, most_redundant = {}, {}
     if owner_column is not None:
         owners = _count_by_owner(reduction, subscriptions, owner_column).persist()
@@ -64,7 +71,7 @@ def build_report(
 def _count_by_owner(
     reduction: ReductionResult, subscriptions: DataFrame, owner_column: str
 ) -> DataFrame:
-    """Return a row for each owner: its name, and a column for each status."""
+    """Return a row for each owner: its name, and its number of subscriptions of each status."""
     id_ = F.col(quote_identifier(reduction.model.getIdCol()))
     name = F.coalesce(F.col(quote_identifier(owner_column)).cast("string"), F.lit("null"))
     owned = subscriptions.select(id_.alias("id"), name.alias("owner"))

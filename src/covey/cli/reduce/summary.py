@@ -23,7 +23,7 @@ def print_summary(
     *,
     has_plot: bool,
 ) -> None:
-    """Print what each step removed, the owners with most redundant ones, and the times."""
+    """Print what each step removed, the owners with most redundant subscriptions, and the times."""
     console.print(f"{report.headline}\n", soft_wrap=True, highlight=False)
     console.print(_make_steps_table(report.summary))
     rest = _make_details_table(report)
@@ -40,7 +40,7 @@ def print_summary(
 
 
 def _make_steps_table(summary: ReductionSummary) -> Table:
-    """Return the number of regions that each step removed, and that remained."""
+    """Return a table of the numbers of regions that each step removed, and that remained."""
     table = make_grid(number_columns=2)
     table.add_row("regions", f"{summary.regions:,}", "", "")
     for name, count, said in (

@@ -4,10 +4,10 @@ Both take the TOML file of the stream, which `covey.stream.config` reads. `covey
 pipeline until it is stopped. With `--from` and `--dry-run` it decides a range of offsets again, and
 sends no notifications. `covey status` reads the status file that the stream writes.
 
-In the order in which data passes through them:
+The modules, in the order in which data passes through them, are:
 
     commands    `stream`: options, checks before Spark starts, running and stopping
-    connectors  Spark's Kafka connector: packages for the running Spark, or jars
-    replay      match a range of offsets again; count or write what would be sent
+    connectors  find Spark's Kafka connector: as a package to download, or as jar files
+    replay      decide a range of offsets again; count or write what would be sent
     status      `status`: batches, delays and totals of a running stream, live in the terminal
 """

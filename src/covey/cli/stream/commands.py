@@ -46,7 +46,7 @@ def stream(
             "--from",
             metavar="OFFSETS",
             rich_help_panel=_REPLAY_PANEL,
-            help='First offsets by topic and partition: {"ads": {"0": 1200}}.',
+            help='First offsets by topic and partition, for example {"ads": {"0": 1200}}.',
         ),
     ] = None,
     to: Annotated[
@@ -54,21 +54,23 @@ def stream(
         typer.Option(
             metavar="OFFSETS",
             rich_help_panel=_REPLAY_PANEL,
-            help="End offsets, exclusive. If missing: the end of the topics.",
+            help="End offsets, exclusive. If missing: the current end of each partition.",
         ),
     ] = None,
     version: Annotated[
         int | None,
         typer.Option(
             rich_help_panel=_REPLAY_PANEL,
-            help="Version of the subscriptions. If missing: the version that decided each batch.",
+            help="Version of the subscriptions that decides all events. If missing, each event is "
+            "decided by the same version as before.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             rich_help_panel=_REPLAY_PANEL,
-            help="New file for the notifications that would be sent, one per line.",
+            help="New file for the notifications and dead letters that would be sent, one per "
+            "line.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -82,7 +84,7 @@ def stream(
 ) -> None:
     """Match events on Kafka as they arrive, with subscriptions that may change at any time.
 
-    Logs one line of JSON for each batch on stderr; the line "ready" has the starting offsets.
+    Logs one line of JSON for each batch on stderr. The line "ready" contains the starting offsets.
 
     Example: covey stream alerts.toml
     """
@@ -96,7 +98,7 @@ def stream(
         check_connector(chosen.spark)
         if from_ is None:
             _run_stream(chosen)
-            print_next_step(f"covey stream {config}   # go on where it ended")
+            print_next_step(f"covey stream {config}   # continue where the stream ended")
         else:
             from covey.cli.stream.replay import replay_range
 
@@ -108,7 +110,11 @@ def stream(
 
 @contextmanager
 def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
-    """Start the Spark session of a stream, with Kafka; settings of the user override others."""
+    """Start the Spark session of a stream; `[spark] conf` overrides the default settings.
+
+    Raises:
+        InvalidArgumentError: the session has no Kafka connector, or `[spark]` is wrong.
+    """
     from covey.stream.spark_defaults import SPARK_DEFAULTS
 
     settings = {**SPARK_DEFAULTS, **config.spark.conf}
@@ -134,7 +140,7 @@ def _run_stream(config: StreamConfig) -> None:
     starting_offsets = read_starting_offsets(config)
     configure_json_logging()
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
-    imports.start()  # imports take seconds, as the start of Java does
+    imports.start()  # imports take seconds, so they run while Java starts
     with open_stream_session(config) as spark:
         imports.join()
         from covey.stream import Pipeline
@@ -148,11 +154,21 @@ def _run_stream(config: StreamConfig) -> None:
 def _check_replay_options(
     from_: str | None, dry_run: bool, other_options: dict[str, object]
 ) -> None:
-    """Refuse options of a replay without the others that it needs."""
+    """Raise InvalidArgumentError if an option of a replay lacks the options that it needs.
+
+    `--from` and `--dry-run` need each other; all other options of a replay need both.
+
+    Args:
+        from_: value of `--from`.
+        dry_run: whether `--dry-run` is used.
+        other_options: values of the other options of a replay by their names; None if not used.
+    """
     given = [name for name, value in other_options.items() if value is not None]
     if from_ is None and (given or dry_run):
         raise InvalidArgumentError(
             f"{(given or ['--dry-run'])[0]} is for a replay of past events: add --from"
         )
     if from_ is not None and not dry_run:
-        raise InvalidArgumentError("a replay sends no notifications: add --dry-run to --from")
+        raise InvalidArgumentError(
+            "--from needs --dry-run, because a replay sends no notifications: add --dry-run"
+        )

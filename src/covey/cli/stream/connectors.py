@@ -1,7 +1,7 @@
-"""Connectors that a stream needs: resolved for the running Spark, checked before it starts.
+"""Connectors that a stream needs, in the version of the installed Spark, checked before it starts.
 
-Spark comes without its Kafka connector: `[spark] packages` downloads it, `[spark] jars` names
-files.
+Spark is installed without its Kafka connector. With `[spark] packages`, Spark downloads it; with
+`[spark] jars`, local files are used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _CLASS_PATH_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extra
 
 
 def resolve_packages(packages: list[str], spark_version: str = pyspark.__version__) -> list[str]:
-    """Return Maven coordinates, with short names replaced by those of the running Spark.
+    """Return Maven coordinates; the short names are replaced by those for a version of Spark.
+
+    Raises:
+        InvalidArgumentError: a package is neither a short name nor Maven coordinates.
 
     >>> resolve_packages(["kafka", "org.example:udfs:1.0"], "4.2.0")
     ['org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0', 'org.example:udfs:1.0']
@@ -54,21 +57,26 @@ def resolve_packages(packages: list[str], spark_version: str = pyspark.__version
 
 
 def list_jar_files(pattern: str) -> list[str]:
-    """Return the files of `[spark] jars`."""
+    """Return the files that match the pattern of `[spark] jars`, in sorted order.
+
+    Raises:
+        InvalidArgumentError: no file matches.
+    """
     found = sorted(glob.glob(pattern))
     if not found:
-        raise InvalidArgumentError(f"[spark] jars: no file is {pattern}")
+        raise InvalidArgumentError(f"[spark] jars: no file matches {pattern!r}")
     return found
 
 
 def check_connector(config: SparkConfig) -> None:
-    """Refuse a configuration with which Spark would start without its Kafka connector.
+    """Raise an error if Spark would start without its Kafka connector.
 
-    If a session already runs, it is searched for the connector. Settings of Spark that name
-    jars are not checked.
+    If a session already runs, it is searched for the connector. If settings of Spark name jars or
+    packages, nothing is checked.
 
     Raises:
-        InvalidArgumentError: no package and no jar is the connector, or it is for another Spark.
+        InvalidArgumentError: no package and no jar is the connector, or it is for another version
+            of Spark.
     """
     packages = resolve_packages(config.packages)
     if (session := SparkSession.getActiveSession()) is not None:
@@ -84,7 +92,8 @@ def check_connector(config: SparkConfig) -> None:
         return
     files = [] if config.jars is None else list_jar_files(config.jars)
     files += [path.name for path in (home / "jars").glob("spark-sql-kafka*")]
-    versions = [m["version"] for file in files if (m := _CONNECTOR.search(Path(file).name))]
+    names = [Path(file).name for file in files]
+    connectors = [(m["version"], name) for name in names if (m := _CONNECTOR.search(name))]
     minor = ".".join(pyspark.__version__.split(".")[:2])
     if config.jars is not None and not any("kafka" in Path(file).name for file in files):
         raise InvalidArgumentError(
@@ -98,9 +107,11 @@ def check_connector(config: SparkConfig) -> None:
             f'({resolve_packages(["kafka"])[0]}): write packages = ["kafka"] in the section '
             '[spark]; or name local files there: jars = "jars/*.jar"'
         )
-    if versions and minor not in versions:
+    if connectors and minor not in [version for version, _ in connectors]:
+        version, name = connectors[0]
         raise InvalidArgumentError(
-            f"[spark] jars: the Kafka connector is for Spark {versions[0]}, but Spark is "
-            f"{pyspark.__version__}; use spark-sql-kafka-0-10_{_SCALA_VERSION}-"
-            f'{pyspark.__version__}.jar, or packages = ["kafka"]'
+            f"the Kafka connector {name} is for Spark {version}, but Spark is "
+            f"{pyspark.__version__}: name spark-sql-kafka-0-10_{_SCALA_VERSION}-"
+            f'{pyspark.__version__}.jar in [spark] jars, or write packages = ["kafka"] in the '
+            "section [spark]"
         )

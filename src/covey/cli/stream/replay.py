@@ -1,4 +1,4 @@
-"""Replay: decide a range of past events again, and print or write what would be sent."""
+"""Replay: decide a range of past events again, and count or write what would be sent."""
 
 from __future__ import annotations
 
@@ -26,13 +26,25 @@ def replay_range(
     version: int | None,
     output_path: Path | None,
 ) -> None:
-    """Count what would be sent by topic, and write it to a file if one is named."""
+    """Print how many messages would be sent to each topic, and write them to a file.
+
+    Args:
+        config: configuration of the stream.
+        session: context manager that starts the Spark session.
+        start_offsets: value of `--from`, as JSON.
+        end_offsets: value of `--to`, as JSON; None for the ends of the topics.
+        version: version that decides; None for the versions that decided the events before.
+        output_path: new file for the messages; None to write none.
+
+    Raises:
+        InvalidArgumentError: the file exists, or the offsets are wrong.
+    """
     from covey.store.storage import open_storage
     from covey.stream.batches import DecisionLog
     from covey.stream.replay import ReplayRange, open_version, parse_offsets
 
     if output_path is not None and output_path.exists():
-        raise InvalidArgumentError(f"{output_path} exists already: name another file")
+        raise InvalidArgumentError(f"{output_path} exists already: name another file with --output")
     first, end = (
         parse_offsets(start_offsets),
         None if end_offsets is None else parse_offsets(end_offsets),
@@ -57,7 +69,8 @@ def replay_range(
         if file is not None:
             file.close()
     versions = sorted({number for number, _ in pieces})
-    names = f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else f"{versions[0]}"
-    typer.echo(f"decided by version {names}; no notification was sent")
+    is_one = len(versions) == 1
+    names = f"version {versions[0]}" if is_one else f"versions {versions[0]} to {versions[-1]}"
+    typer.echo(f"decided by {names}; no notification was sent")
     for topic in (config.notifications.topic, config.dead_letters.topic):
         typer.echo(f"{counts.get(topic, 0):>12,} would go to {topic}")

@@ -48,14 +48,14 @@ def status(
             saved = read_status(folder)
             if saved is None:
                 raise InvalidArgumentError(
-                    f"{folder} has no status of a stream: start `covey stream {config}`, and wait "
-                    "for its first batch"
+                    f"{folder} has no status file of a stream: start `covey stream {config}`, and "
+                    "wait until it is ready"
                 )
             return render_status(saved, time.time(), console.width)
 
         if once:
             console.print(shown())
-            print_next_step(f"covey status {config}   # follow the stream")
+            print_next_step(f"covey status {config}   # watch the stream")
             return
         with Live(shown(), console=console, refresh_per_second=2, screen=False) as live:
             while True:
@@ -64,7 +64,13 @@ def status(
 
 
 def render_status(status_record: Mapping[str, JsonValue], now_s: float, width: int) -> Group:
-    """Return the last status of a stream, for a terminal of the given width."""
+    """Return the content of a status file in a form for a terminal.
+
+    Args:
+        status_record: the content of the status file.
+        now_s: the current time, in seconds since 1970.
+        width: number of characters in a line of the terminal.
+    """
     fields: Mapping[str, Any] = status_record
     batches = fields["batches"]
     if not batches:
@@ -94,7 +100,7 @@ def _render_sparkline(name: str, values: Sequence[float], number_format: str) ->
     top = max(max(values), 1e-9)
     bars = "".join(_SPARKLINE_BARS[max(0, min(7, int(8 * value / top)))] for value in values)
     return Text(
-        f"{name:>18} {bars} {number_format.format(values[-1])} (most {number_format.format(top)})"
+        f"{name:>18} {bars} {number_format.format(values[-1])} (max {number_format.format(top)})"
     )
 
 

@@ -1,4 +1,4 @@
-"""`covey zones`: the zones of a saved model: their bounds, load and memory."""
+"""`covey zones`: the bounds, the load and the memory of the zones of a saved model."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ def zones(
         str | None,
         typer.Option(
             metavar="EVENTS",
-            help="Table of events to measure the load of zones. If missing: the events of the fit.",
+            help="Table of events with which the load of zones is measured. If missing: the load "
+            "is that of the events of the fit.",
         ),
     ] = None,
     attributes: Annotated[
         str | None,
         typer.Option(
             metavar="X,Y",
-            help="One or two attributes to draw. If missing: the two with most splits.",
+            help="One or two attributes to draw. If missing: the two by which zones are split most "
+            "often.",
         ),
     ] = None,
     picture: Annotated[
@@ -84,7 +86,8 @@ def zones(
             found = with_event_load(found, model, source, spark.make_launcher())
         elif events_format is not None or events_schema is not None:
             raise InvalidArgumentError(
-                "--events-format and --events-schema describe --events: name the table of events"
+                "--events-format and --events-schema describe the table of events: name it with "
+                "--events"
             )
         if not no_picture:
             from covey.cli.zones.plot import draw_zones
@@ -93,7 +96,10 @@ def zones(
                 draw_zones(found, found.select_attributes(attributes), memory)
             )
         elif attributes is not None:
-            raise InvalidArgumentError("--attributes chooses what is drawn: leave --no-picture out")
+            raise InvalidArgumentError(
+                "--attributes names the attributes to draw, but --no-picture draws nothing: leave "
+                "out one of them"
+            )
     console = make_console()
     console.print(_make_summary_table(found, memory))
     console.print()
@@ -101,14 +107,14 @@ def zones(
     if not no_picture:
         console.print(f"\nwritten to {picture}", soft_wrap=True, highlight=False)
     print_next_step(
-        "MatcherModel.rebalance(events)   # in Python: make the zones even for newer events"
+        "MatcherModel.rebalance(events)   # in Python: adapt the zones to newer events"
         if events is not None
-        else f"covey zones {model} --events EVENTS   # the load by newer events"
+        else f"covey zones {model} --events EVENTS   # the load that newer events cause"
     )
 
 
 def _parse_size_bytes(text: str) -> int:
-    """Return a size in bytes.
+    """Return the number of bytes of a size with one of the units k, m, g and t.
 
     >>> _parse_size_bytes("2g"), _parse_size_bytes("512m")
     (2147483648, 536870912)
@@ -124,7 +130,7 @@ def _parse_size_bytes(text: str) -> int:
 def _make_summary_table(report: ZoneReport, worker_memory_bytes: int | None) -> Table:
     table = Table.grid(padding=(0, 2))
     busiest, largest = int(report.load_shares.argmax()), int(report.size_bytes.max())
-    times, owners = (
+    times, partitions = (
         float(report.load_shares[busiest]) * len(report),
         int(report.partitions_per_zone[busiest]),
     )
@@ -137,23 +143,28 @@ def _make_summary_table(report: ZoneReport, worker_memory_bytes: int | None) -> 
         else f", {format_percent(largest, worker_memory_bytes)} of a worker's"
     )
     for name, said in {
-        "zones": f"{len(report):,}, cut by {', '.join(report.split_attributes) or 'nothing'}",
+        "zones": f"{len(report):,}, split by {', '.join(report.split_attributes) or 'nothing'}",
         "subscriptions": f"{report.subscriptions:,}, "
         f"stored {report.replication_factor:.2f} times each",
-        "everywhere": f"{report.broadcast_subscriptions:,} that meet most zones, "
-        f"{report.unzoned_subscriptions:,} that are of none yet",
-        "busiest zone": f"{times:.2f} times the mean work, {owners} owners",
-        "busiest owner": f"{each:.2f} times the mean of {int(report.partitions_per_zone.sum()):,}",
+        "everywhere": f"{report.broadcast_subscriptions:,} that meet too many zones, "
+        f"{report.unzoned_subscriptions:,} that are in no zone yet",
+        "busiest zone": f"{times:.2f} times the mean work, in {_count_partitions(partitions)}",
+        "busiest partition": f"{each:.2f} times the mean work of "
+        f"{_count_partitions(int(report.partitions_per_zone.sum()))}",
         "largest zone": f"{largest / 1e6:,.1f} MB{room}",
     }.items():
         table.add_row(name, said)
     return table
 
 
+def _count_partitions(count: int) -> str:
+    return "1 partition" if count == 1 else f"{count:,} partitions"
+
+
 def _make_zones_table(report: ZoneReport) -> Table:
-    """Return a table of the zones with the highest load."""
+    """Return a table of the zones with the highest load, at most 12."""
     table = Table(box=None, pad_edge=False)
-    for name in ("zone", "work", "owners", "subscriptions", "MB"):
+    for name in ("zone", "work", "partitions", "subscriptions", "MB"):
         table.add_column(name, justify="right", no_wrap=True, min_width=max(6, len(name)))
     table.add_column("where", overflow="ellipsis", no_wrap=True)
     for zone in report.load_shares.argsort(kind="stable")[::-1][:_MAX_LISTED_ZONES].tolist():

@@ -1,7 +1,8 @@
 """Picture of zones: their bounds by two attributes, their load and their memory.
 
-The ticks of an axis are the values at which zones are split, at equal distances, so that texts and
-skewed numbers are legible. Zones that differ in other attributes overlap; the busiest is on top.
+The ticks of an axis are the values at which zones are split. They have equal distances, so that
+texts and skewed numbers are legible. Zones that differ only in attributes that are not drawn
+overlap; the zone with the highest load is on top.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_zones"]
 
-_WIDTH_INCHES = 10.0  # inches
+_WIDTH_INCHES = 10.0
 _MAX_TICKS, _MAX_NUMBERED_ZONES, _MAX_BARS = (
     9,
     80,
     400,
-)  # at most: labels of an axis, zones with numbers, bars
+)  # labels of an axis; zones above which numbers are left out; bars
 _EDGE_COLOUR, _MEAN_COLOUR, _LIMIT_COLOUR = "#333333", "#b5367a", "#3b0f70"
 _PLOT_STYLE: Any = {
     "font.size": 18, "axes.titlesize": 20, "axes.titlelocation": "left", "text.parse_math": False,
@@ -88,7 +89,7 @@ def _draw_zone_map(
             ink = "white" if relative_loads[zone] > most / 2 else "black"
             middle = (left + right) / 2, (low + high) / 2
             axes.text(*middle, str(zone), ha="center", va="center", color=ink, size=12)
-    axes.set_title("Zones, the darker the more work")
+    axes.set_title("Zones; darker zones have more work")
     spans[0].label_axis(axes.xaxis)
     axes.set_xlim(spans[0].start, spans[0].end)
     axes.set_ylim((spans[1].start, spans[1].end) if len(spans) == 2 else (0, 1))
@@ -99,7 +100,10 @@ def _draw_zone_map(
 
 
 class _SplitAxis:
-    """Axis of one attribute: a position for each value at which zones are split; null is first."""
+    """Axis of one attribute, with a position for each value at which zones are split.
+
+    The position of null is before all others.
+    """
 
     def __init__(self, report: ZoneReport, attribute_name: str) -> None:
         self.attribute_name, type_ = attribute_name, report.zone_regions.space[attribute_name].type

@@ -1,4 +1,4 @@
-"""Zones of a saved model, read without Spark."""
+"""Report on the zones of a saved model, which is read without Spark."""
 
 from __future__ import annotations
 
@@ -29,8 +29,16 @@ Ints = NDArray[np.int64]
 class ZoneReport:
     """Bounds, load, subscriptions and memory of each zone of a model.
 
-    `broadcast_subscriptions` and `unzoned_subscriptions` are stored in every zone besides its own
-    subscriptions; `size_bytes` includes them.
+    Args:
+        zone_map: the zone map of the model.
+        zone_regions: the region of each zone.
+        load_shares: the share of the whole load that each zone has.
+        subscriptions_by_zone: number of subscriptions that are stored in each zone, without
+            broadcast and unzoned ones.
+        size_bytes: memory of each zone, including broadcast and unzoned subscriptions.
+        subscriptions: number of subscriptions of the model.
+        broadcast_subscriptions: number of subscriptions in the broadcast segment.
+        unzoned_subscriptions: number of subscriptions that are not divided into zones yet.
     """
 
     zone_map: ZoneMap
@@ -44,14 +52,19 @@ class ZoneReport:
 
     @classmethod
     def from_model_path(cls, path: str) -> ZoneReport:
-        """Read the zones of the model at a path."""
+        """Read the zones of the model at a path; their load is that of the events of the fit.
+
+        Raises:
+            InvalidArgumentError: the model has no zones.
+            StoreError: there is no model at the path.
+        """
         fitted = read_model_state(path)
         store = Store.open(fitted.location)
         zoning = store.zone_map(fitted.version)
         if zoning is None:
             raise InvalidArgumentError(
-                f"the model at {path} has no zones: it is one segment, which every worker maps; "
-                "Matcher(zones=…) spreads it"
+                f"the model at {path} has no zones: fit it with Matcher(zones=N), where N is the "
+                "number of zones"
             )
         version = store.manifest(fitted.version)
         held, sizes = Counter[int | None](), Counter[int | None]()
@@ -76,7 +89,10 @@ class ZoneReport:
 
     @property
     def replication_factor(self) -> float:
-        """Mean number of zones in which a subscription is stored."""
+        """Mean number of places in which a subscription is stored.
+
+        A place is a zone, the broadcast segment, or the segments without a zone.
+        """
         stored = (
             int(self.subscriptions_by_zone.sum())
             + self.broadcast_subscriptions
@@ -100,7 +116,16 @@ class ZoneReport:
         return render(self.zone_regions, zone)
 
     def select_attributes(self, requested: str | None) -> tuple[str, ...]:
-        """Return the attributes to draw: the requested ones, or the first two with an order."""
+        """Return the attributes to draw: the requested ones, or two by which zones are split most.
+
+        Only scalar attributes can be drawn.
+
+        Args:
+            requested: one or two names, separated by a comma; None to choose.
+
+        Raises:
+            InvalidArgumentError: zones are not split by a requested attribute, or it is not scalar.
+        """
         drawn = [
             name for name in self.split_attributes if self.zone_regions.space[name].type.is_scalar
         ]
@@ -118,7 +143,7 @@ class ZoneReport:
 def with_event_load(
     report: ZoneReport, model_path: str, source: TableSource, launcher: SessionLauncher
 ) -> ZoneReport:
-    """Return the report with the load of other events."""
+    """Return the report with the load that the events of `source` cause, measured with Spark."""
     with launcher.launch() as spark:
         return replace(
             report, load_shares=MatcherModel.load(model_path).zoneLoad(source.read(spark))

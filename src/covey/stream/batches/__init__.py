@@ -1,18 +1,19 @@
 """The decision protocol: which version of the store decides which micro-batch.
 
 Spark writes the offset ranges of a batch to its checkpoint before it runs the batch. The driver
-reads them there, brings the store up to date, and records durably that its newest version decides
-the batch. A decision is made only once. Workers poll for the decision. When a batch is run again,
-its decision already exists and names the same version, so its notifications are identical to the
-byte.
+reads the offset ranges there, syncs the store with the control topic, and durably records that the
+newest version of the store decides the batch. A decision is made only once. Workers poll for the
+decision. When a batch is run again, its decision already exists and names the same version, so its
+notifications are identical to the byte.
 
-Modules, in the order in which a batch passes through them:
+The modules, in the order in which a batch passes through them, are:
 
-- `batch_size`: largest number of events of a batch, from the observed or probed cost per event.
-- `checkpoint`: read Spark's checkpoint folder: query id, offset ranges, committed batches.
-- `decider`: `BatchDecider`, a driver thread that decides each batch as its offsets appear.
+- `batch_size`: chooses the largest number of events of a batch from the time that an event takes.
+- `checkpoint`: reads query id, offset ranges and committed batches from Spark's checkpoint folder.
+- `decider`: `BatchDecider`, a driver thread that decides each batch as soon as its offsets are
+  written.
 - `decision_log`: `BatchDecision` and `DecisionLog`, the decisions as files in the state folder.
-- `version_source`: the snapshot that a worker task matches with: a fixed or the decided version.
+- `version_source`: `VersionSource`, which opens the snapshot that a worker's task matches with.
 """
 
 from typing import TYPE_CHECKING

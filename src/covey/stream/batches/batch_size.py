@@ -26,12 +26,12 @@ _MAX_PROBE_EVENTS = 20_000
 
 
 def choose_max_events(cost_s: float | None) -> int:
-    """Return how many events a batch may have, so that it takes about five seconds.
+    """Return the largest number of events of a batch, so that a batch takes about five seconds.
 
     The result is from 1,000 to 2,000,000.
 
     Args:
-        cost_s: seconds per event; None if unknown, for which the result is 50,000.
+        cost_s: seconds per event. If they are None (unknown) or not positive, the result is 50,000.
 
     >>> choose_max_events(50e-6), choose_max_events(None)
     (100000, 50000)
@@ -44,8 +44,8 @@ def choose_max_events(cost_s: float | None) -> int:
 def compute_observed_cost(status: Mapping[str, JsonValue] | None) -> float | None:
     """Return the seconds per event in the batches of a status file, or None if it is unknown.
 
-    A batch has a fixed cost too. So the cost of an event is known only if the sizes of batches
-    differ by at least 2,000 events.
+    A batch also takes a fixed time. So the time per event is known only if the numbers of events of
+    two batches differ by at least 2,000.
 
     >>> batches = [{"events": 0, "match_ms": 250.0}, {"events": 10_000, "match_ms": 750.0}]
     >>> compute_observed_cost({"batches": batches})
@@ -70,7 +70,7 @@ def probe_cost(
         spark: session that runs the batches.
         cluster: Kafka cluster of the topics.
         topics: topics of events.
-        build_rows: function from events to output rows, whose cost is measured.
+        build_rows: function that returns output rows for events; computing the rows is measured.
 
     Returns:
         Seconds per event; None if the topics have fewer than 2,000 events.
@@ -100,10 +100,10 @@ def read_first_events(
 def _fit_seconds_per_event(timings: Sequence[tuple[int, float]]) -> float | None:
     """Return the seconds per event from timings, which are pairs of event count and seconds.
 
-    A batch is small if it has less than 2,000 events more than the smallest one. The fixed cost is
-    the time of the fastest small batch. For each larger batch, the time beyond the fixed cost is
-    divided by the number of events beyond the smallest batch. The result is the median of these
-    quotients; None if there is no larger batch.
+    A batch is small if it has fewer than 2,000 events more than the smallest one. The fixed time is
+    the time of the fastest small batch. For each larger batch, the fixed time and the events of the
+    smallest batch are subtracted, and the remaining time is divided by the remaining events. The
+    result is the median of these quotients; None if there is no larger batch.
     """
     if not timings:
         return None

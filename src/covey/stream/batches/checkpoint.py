@@ -32,7 +32,10 @@ class Checkpoint:
         return any(entry.name == str(batch) for entry in self.storage.list("commits"))
 
     def find_next_batch(self) -> int:
-        """Return the number of the next batch to run: 1 more than the last committed one, or 0."""
+        """Return the number of the next batch to run.
+
+        It is 1 more than the number of the last committed batch, or 0 if none is committed.
+        """
         committed = [
             int(entry.name) for entry in self.storage.list("commits") if entry.name.isdigit()
         ]
@@ -63,7 +66,13 @@ class Checkpoint:
         }
 
     def read_next_offsets(self) -> dict[str, dict[str, int]] | None:
-        """Return the first offsets that are not done, or None if the query has never begun."""
+        """Return the offsets at which the next batch begins, or None if the query never started.
+
+        The result contains an offset for each partition of each topic.
+
+        Raises:
+            StreamError: a file of the checkpoint is missing.
+        """
         batch = self.find_next_batch()
         try:
             if batch:
@@ -88,7 +97,8 @@ class Checkpoint:
         except FileNotFoundError:
             raise StreamError(
                 f"{self.storage.location} has no {name}: it is not a checkpoint of a stream, or "
-                "some of its files were deleted. Delete the whole folder to begin with new events"
+                "some of its files were deleted. If you delete the whole folder, the stream begins "
+                "where [events] starting_offsets says"
             ) from None
 
 

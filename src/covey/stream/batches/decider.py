@@ -1,7 +1,7 @@
 """Decision of each batch in a thread of the driver, as soon as Spark has fixed its events.
 
-While the thread applies subscription changes, Spark plans the batch and reads its events, and
-workers wait for the decision. So the changes add little to the time of a batch.
+While the thread applies subscription changes, Spark plans the batch and reads its events. Workers
+wait for the decision only if it takes longer, so the changes add little to the time of a batch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _POLL_S, _POLL_TIME_SHARE = 0.003, 0.2
 
 @dataclass(frozen=True, slots=True)
 class DecidedBatch:
-    """A decided batch, with the version and the costs of the decision.
+    """A decided batch, with its version and with the counts and the time of the decision.
 
     Args:
         decision: the recorded decision.
@@ -40,7 +40,10 @@ class DecidedBatch:
 
 
 PendingBatches = dict[int, DecidedBatch]
-"""Batches that were decided but not yet reported, by number; all runs of a query share it."""
+"""Batches that were decided but not yet reported, by number.
+
+All runs of a query share one such dictionary.
+"""
 
 
 class BatchDecider:
@@ -93,7 +96,11 @@ class BatchDecider:
             self.run_ended.set()
 
     def _wait_for_offsets(self, batch: int) -> bool:
-        """Wait until the events of a batch are fixed; return False if `close` was called first."""
+        """Wait until Spark has recorded the offsets of a batch, or `close` is called.
+
+        Returns:
+            True if the offsets are recorded; False if `close` was called before.
+        """
         pause_s = 0.0
         while not self._close_requested.wait(pause_s):
             started = time.perf_counter()

@@ -87,7 +87,7 @@ class DecisionLog:
         return decision
 
     def find_by_event(self, topic: str, partition: int, offset: int) -> BatchDecision | None:
-        """Return the decision of the last batch that contained an event, or None if there is none.
+        """Return the newest decision whose batch contains an event, or None if there is none.
 
         Cost: reads decisions one by one, from the newest backwards.
         """
@@ -105,9 +105,10 @@ class DecisionLog:
                 continue
 
     def delete_older_than(self, retain_seconds: float) -> int:
-        """Delete decisions older than a number of seconds, except the newest; return their number.
+        """Delete decisions older than a number of seconds, and return how many were deleted.
 
-        Incomplete files of the same age are deleted too, but not counted.
+        The newest decision is never deleted. Incomplete files of that age are deleted too, but not
+        counted.
         """
         before = time.time() - retain_seconds
         old = [entry for entry in self._list_files()[1:] if entry.modified_at_s < before]

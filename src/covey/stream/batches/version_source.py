@@ -1,4 +1,4 @@
-"""Sources of the version with which a worker matches: a fixed version, or that of its batch.
+"""Sources of the version with which a worker matches: a fixed one, or the one that decides a batch.
 
 The driver decides a batch while Spark plans it and reads its events, so a worker may have to wait
 for the decision.
@@ -56,8 +56,8 @@ class FixedVersion:
     Args:
         location: location of the store.
         version: number of the version.
-        label: expected label of the version. A store that was deleted and created again may have
-            another version with this number, and then matching fails.
+        label: expected label of the version. If the store was deleted and created again, its
+            version of this number may have another label; then `open_snapshot` raises StoreError.
     """
 
     location: str
@@ -75,15 +75,14 @@ class FixedVersion:
 
 @dataclass(frozen=True, slots=True)
 class DecidedVersion:
-    """Source that returns the version that decides the running batch; it waits for the decision.
+    """Source that waits for the decision of the running batch, and returns its version.
+
+    `open_snapshot` raises StreamError if the batch is not decided within 900 seconds.
 
     Args:
         location: location of the store.
         state_path: state folder of the stream.
         zone_map_file: file of the zone map to which zone numbers refer; None without zones.
-
-    Raises:
-        StreamError: the batch was not decided within 900 seconds.
     """
 
     location: str
@@ -122,7 +121,11 @@ class PreopenTask:
 
 
 def get_task_batch() -> tuple[str, int]:
-    """Return the query id and the batch number of the Spark task that calls this function."""
+    """Return the query id and the batch number of the Spark task that calls this function.
+
+    Raises:
+        StreamError: the task does not belong to a batch of a streaming query.
+    """
     context = TaskContext.get()
     assert context is not None
     query, batch = (context.getLocalProperty(name) for name in (_QUERY_PROPERTY, _BATCH_PROPERTY))

@@ -2,9 +2,9 @@
 
 A message creates, changes or cancels one subscription; its key is the subscription's id. Each
 predicate gets a validity interval: it matches only events that were appended after its own change
-and before the next change of the same subscription.
+and before the next change of the same subscription. The interval begins earlier by the clock skew.
 
-Modules, in the order in which a change passes through them:
+The modules, in the order in which a change passes through them, are:
 
 - `messages`: format of the messages; `SubscriptionChange` is one parsed message.
 - `reader`: `ControlTopicReader` reads the topic from a position to its committed end.

@@ -1,10 +1,10 @@
 """Translation of subscription changes to store changes: each region gets a validity interval.
 
 A changed or cancelled subscription stays in the store: its old regions are valid until the change,
-and its new regions from the change on. Regions are dropped when no event from their validity
-interval can arrive any more. So each event of a backlog is matched with the subscriptions that were
-valid at its time. The revision of a subscription stays in the store too, so that a late change with
-a lower revision is ignored.
+and its new regions from the change on. So each event of a backlog is matched with the subscriptions
+that were valid at its time. Regions are dropped when no event from their validity interval can
+arrive any more. The revision of a subscription stays in the store too, so that a late change with a
+lower revision is ignored.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class ChangeTranslator:
     Args:
         clock_skew_ms: a predicate is valid from this many milliseconds before its change was
             appended, because the clocks of Kafka servers differ.
-        types: types of expressions as Spark's analyzer reports them; None if no predicate has one
-            whose type only Spark knows.
+        types: types of expressions as Spark's analyzer reports them; None if no predicate contains
+            an expression whose type only Spark knows.
         time_zones: time zones of Spark's Java, which a stored space does not contain.
     """
 
@@ -148,8 +148,8 @@ class ChangeTranslator:
         """Build the regions of new predicates, with their validity intervals.
 
         Returns:
-            The regions, for each region the row of its subscription, the changes that could not be
-            read, and the expressions whose types are not known.
+            The regions, for each region the row of its subscription among the changed ones, the
+            changes that could not be read, and the expressions whose types are not known.
         """
         unreadable = [change for change in effective_changes.changes if change.problem is not None]
         upserts = effective_changes.with_predicates()
@@ -181,16 +181,18 @@ class ChangeTranslator:
 
 
 class _EffectiveChanges(NamedTuple):
-    """Changes that are not ignored, with the subscription of each and the time when it ends.
+    """Changes that are not ignored, each with its subscription and the time when its effect ends.
 
-    A change ends at the earliest append time of the later changes of its subscription, usually that
-    of the next one. If the clocks of Kafka servers differ, a change may have an earlier append time
-    than the change before it on the topic; it then takes effect from that earlier time on.
+    The effect of a change ends at the earliest append time of the later changes of its
+    subscription, usually at that of the next change. If the clocks of Kafka servers differ, a
+    change may have an earlier append time than the change before it on the topic. It then takes
+    effect from its own, earlier append time on.
 
     Args:
-        subscription_rows: row of the changed subscription, for each change.
+        subscription_rows: for each change, the row of its subscription among the changed ones.
         changes: the changes.
-        ends_ms: end of each change, in milliseconds since 1970; None if no later change ends it.
+        ends_ms: for each change, the end of its effect in milliseconds since 1970; None if there is
+            no later change.
     """
 
     subscription_rows: list[int]
@@ -208,7 +210,7 @@ class _EffectiveChanges(NamedTuple):
         self.ends_ms.extend(reversed(ends))
 
     def with_predicates(self) -> _EffectiveChanges:
-        """Return the changes that have a predicate; changes without one cancel."""
+        """Return the changes with a predicate; cancellations and unreadable changes have none."""
         if all(change.predicate is not None for change in self.changes):
             return self
         rows = [i for i, change in enumerate(self.changes) if change.predicate is not None]
@@ -220,8 +222,8 @@ def _select_effective(
 ) -> tuple[Sequence[SubscriptionChange], int]:
     """Return the changes of one subscription that are not ignored, and its new highest revision.
 
-    A change with a revision is ignored if `revision` or the revision of an earlier change is equal
-    or higher. A change without a revision has revision 0 and is never ignored.
+    A change with a revision is ignored if the stored `revision`, or the revision of an earlier
+    change, is equal or higher. A change without a revision has revision 0 and is never ignored.
     """
     if len(changes) == 1 and changes[0].revision == 0:
         return changes, revision
@@ -241,19 +243,19 @@ def _compute_end_us(change: SubscriptionChange, end_ms: int | None) -> int:
 def _end_old_regions(
     snapshot: Snapshot, stored_rows: Rows, subscription_rows: Rows, first_change_ms: Sequence[int]
 ) -> tuple[Regions, Rows]:
-    """Return the stored regions of changed subscriptions, valid until the first change at most.
+    """Return the stored regions of changed subscriptions, whose validity ends at the first change.
 
-    Regions that would not be valid at any time are left out, and so are revision markers, because
-    new markers are built where necessary.
+    A region that ends earlier keeps its end. Regions that would not be valid at any time are left
+    out. Revision markers are left out too, because new markers are built where necessary.
 
     Args:
         snapshot: version with the stored regions.
-        stored_rows: rows in the snapshot of the stored subscriptions that change.
+        stored_rows: row numbers in the snapshot of the stored subscriptions that change.
         subscription_rows: for each stored row the row of its subscription among the changed ones.
-        first_change_ms: for each subscription that changes the append time of its first change.
+        first_change_ms: for each subscription that changes the earliest append time of its changes.
 
     Returns:
-        The regions, and for each region the row of its subscription.
+        The regions, and for each region the row of its subscription among the changed ones.
     """
     regions, row_indices = snapshot.take_regions(stored_rows)
     region_subscriptions = subscription_rows[row_indices]

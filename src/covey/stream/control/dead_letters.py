@@ -17,7 +17,10 @@ _TIMEOUT_S = 60.0
 
 
 class DeadLetterProducer:
-    """Producer of dead letters about subscription changes; after a failure, some are repeated."""
+    """Producer of dead letters about subscription changes.
+
+    After a failure, letters that were already sent may be sent again.
+    """
 
     def __init__(self, cluster: KafkaCluster, topic: str) -> None:
         self._cluster, self._topic = cluster, topic
@@ -44,5 +47,6 @@ class DeadLetterProducer:
             self._producer.poll(0)
         if self._producer.flush(_TIMEOUT_S):
             raise StreamError(
-                f"topic {self._topic!r} did not acknowledge dead letters for {_TIMEOUT_S:g} seconds"
+                f"Kafka did not acknowledge all dead letters to topic {self._topic!r} within "
+                f"{_TIMEOUT_S:g} seconds: check whether a Kafka server is down"
             )

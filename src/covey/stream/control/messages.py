@@ -34,15 +34,16 @@ _MIN_TIME_MS, _MAX_TIME_MS = -62_135_596_800_000, 253_402_300_799_999  # the yea
 class SubscriptionChange(NamedTuple):
     """One change of a subscription: its new predicate, or a cancellation.
 
-    A message that cannot be read is a change with a `problem`: it cancels the subscription, or has
-    no effect if the id cannot be read either.
+    A message that cannot be read becomes a change with a `problem`. It cancels the subscription, or
+    has no effect if the id cannot be read either.
 
     Args:
         subscription_id: id of the subscription; empty if it cannot be read.
         appended_ms: time at which Kafka appended the message, in milliseconds since 1970.
         message_ref: address of the message, `topic-partition-offset`.
         predicate: the new predicate; None cancels.
-        revision: revision of the change; 0 if it has none. A change without one is never ignored.
+        revision: revision of the change; 0 if it has none. A change without a revision is never
+            ignored.
         from_ms: the predicate matches no event before this time, in milliseconds since 1970; None
             if it is not restricted.
         to_ms: the predicate matches no event at or after this time, in milliseconds since 1970;
@@ -83,8 +84,11 @@ def subscription_message(
         predicate: the new predicate, a Spark SQL condition.
         revision: a whole number of at least 1; the change is ignored if the subscription already
             has an equal or higher revision. A change without a revision is never ignored.
-        from_ms: start of validity, in milliseconds since 1970.
-        to_ms: end of validity, exclusive, in milliseconds since 1970.
+        from_ms: the predicate matches no event before this time, in milliseconds since 1970.
+        to_ms: the predicate matches no event at or after this time, in milliseconds since 1970.
+
+    Raises:
+        InvalidArgumentError: the id cannot be encoded as UTF-8.
 
     >>> subscription_message("alert-1", "price > 5", revision=2)
     (b'alert-1', b'{"predicate": "price > 5", "revision": 2}')
@@ -100,8 +104,11 @@ def cancel_message(subscription_id: str, revision: int | None = None) -> tuple[b
     """Return key and value of the message that cancels a subscription.
 
     Without a revision the value is null, and log compaction eventually removes the message together
-    with all earlier messages of the subscription. With a revision the message stays on the topic:
-    one message per cancelled subscription.
+    with all earlier messages of the subscription. With a revision, the topic keeps this message of
+    each cancelled subscription.
+
+    Raises:
+        InvalidArgumentError: the id cannot be encoded as UTF-8.
 
     >>> cancel_message("alert-1", revision=3)
     (b'alert-1', b'{"predicate": null, "revision": 3}')
@@ -134,7 +141,7 @@ def parse_change(
     >>> parse_change(b"7", b'{"predicate": "price > 5"}', [], 1000, "alerts-0-4").predicate
     'price > 5'
     >>> parse_change(b"7", b'{"predicat": "price > 5"}', [], 1000, "alerts-0-4").problem
-    "unknown key 'predicat': a change has the keys predicate, revision, from, to"
+    "unknown key 'predicat': a change may have the keys predicate, revision, from, to"
     """
     id = ""
     try:
@@ -167,7 +174,10 @@ def _parse_id(key: bytes | None) -> str:
 def _parse_value(
     value: bytes | None, headers: Sequence[tuple[str, bytes | None]]
 ) -> Mapping[str, Any]:
-    """Return the fields of a message's value; for a null value, the header may have a revision."""
+    """Return the fields of a message's value.
+
+    For a null value, they are the revision from the message's header, if there is one.
+    """
     if value is None:
         for name, content in headers:
             if name == "revision" and content is not None:
@@ -181,7 +191,7 @@ def _parse_value(
         raise ValueError('the value is not a JSON object such as {"predicate": "price > 5"}')
     if not fields.keys() <= _KNOWN_KEYS:
         name = next(name for name in fields if name not in _KNOWN_KEYS)
-        raise ValueError(f"unknown key {name!r}: a change has the keys {', '.join(_KEYS)}")
+        raise ValueError(f"unknown key {name!r}: a change may have the keys {', '.join(_KEYS)}")
     predicate = fields.get("predicate")
     if not isinstance(predicate, str | None):
         raise ValueError(f"the predicate must be a string, got {type(predicate).__name__}")
@@ -197,12 +207,12 @@ def _parse_integer(fields: Mapping[str, Any], key: str) -> int | None:
     is_time = key != "revision"
     low, high = (_MIN_TIME_MS, _MAX_TIME_MS) if is_time else (1, _MAX_REVISION)
     if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
-        expected = "milliseconds since 1970" if is_time else "a whole number"
-        raise ValueError(f"{key} must be {expected} from {low} to {high}, got {number!r}")
+        expected = "a time in milliseconds since 1970," if is_time else "a whole number"
+        raise ValueError(f"{key!r} must be {expected} from {low} to {high}, got {number!r}")
     return number
 
 
 def _parse_digits(content: bytes) -> int:
     if not content.isdigit() or len(content) > 100:
-        raise ValueError(f"the header revision must be decimal digits, got {content!r}")
+        raise ValueError(f"the header 'revision' must be 1 to 100 digits, got {content!r}")
     return int(content)

@@ -1,6 +1,6 @@
-"""Search for purged subscriptions: they are stored, but have no message on the control topic.
+"""Search for purged subscriptions, which are stored but have no message on the control topic.
 
-Such subscriptions were cancelled, and log compaction has removed all of their messages, including
+A purged subscription was cancelled, and log compaction has removed all of its messages, including
 the cancellation.
 """
 
@@ -31,7 +31,7 @@ def find_purged_subscriptions(
     location: str,
     snapshot: Snapshot,
 ) -> NDArray[np.int64]:
-    """Return the rows of a snapshot's subscriptions that have no message on the control topic.
+    """Return the row numbers in a snapshot of all subscriptions without a message on the topic.
 
     Args:
         spark: session that reads the topic.
@@ -53,9 +53,10 @@ def find_purged_subscriptions(
 
 @dataclass(frozen=True, slots=True)
 class _FindRowsTask:
-    """Function for `mapInArrow` over message keys: return the rows of a version with these ids.
+    """Function for `mapInArrow` over message keys, which are ids: find their rows in a version.
 
-    An output row has the row numbers of one batch of keys, as the bytes of an array.
+    An output row contains the row numbers for one batch of keys, as the bytes of an array of int32.
+    Keys that the version does not contain have no row number.
     """
 
     location: str

@@ -49,7 +49,7 @@ class ControlTopicReader:
         """Return all changes that were committed before the call, and maybe some later ones.
 
         Changes of one partition are in order. Each change is returned once: if a call fails, the
-        next call returns the changes that it had read.
+        next call also returns the changes that the failed call had read.
 
         Raises:
             StreamError: the topic cannot be read, a partition ends before the position, or no
@@ -88,9 +88,15 @@ class ControlTopicReader:
         self._offset_consumer.close()
 
     def _accept_message(self, message: Message) -> bool:
-        """Store the change of a message, and advance the position; return False if it did not.
+        """Store the change of a message, and advance the position to the offset after it.
 
-        A temporary error of Kafka does not advance the position.
+        The end of a partition advances the position too.
+
+        Returns:
+            False for a temporary error of Kafka, which changes nothing; otherwise True.
+
+        Raises:
+            StreamError: Kafka reports an error that is not temporary.
         """
         error = message.error()
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
@@ -120,7 +126,7 @@ def decode_change(message: Message) -> SubscriptionChange:
 
 
 def _fetch_messages(consumer: Consumer) -> list[Message]:
-    """Return the messages that were fetched; if there are none, wait up to 0.5 s for one."""
+    """Return the messages that have been fetched; if there are none, wait up to 0.5 s for one."""
     if fetched := consumer.consume(_MAX_FETCHED_MESSAGES, 0):
         return fetched
     message = consumer.poll(0.5)

@@ -1,7 +1,7 @@
-"""Rebuild of the store from the control topic alone: Spark reads the topic in its workers.
+"""Rebuild of the store from the control topic alone, which Spark's workers read.
 
 Log compaction may have removed earlier changes of a subscription. So the rebuilt store contains the
-last change of each subscription, and the earlier ones that are still on the topic.
+last change of each subscription, and the earlier changes that are still on the topic.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def rebuild_store(
     """Commit a version of the store that contains exactly the subscriptions of the control topic.
 
     Each task stages one segment. If predicates compare expressions of unknown type, Spark analyses
-    the expressions, and the topic is read again, at most five times in all. Expressions that are
-    still unknown then are refused.
+    the expressions, and the topic is read again. The topic is read at most five times; the last
+    time, changes whose predicates still compare an expression of unknown type are unreadable.
 
     Args:
         spark: session that reads the topic.
@@ -67,7 +67,8 @@ def rebuild_store(
         location: location of the store.
         clock_skew_ms: a predicate is valid from this many milliseconds before its change was
             appended.
-        types: types of expressions; types of further expressions are added.
+        types: the known types of expressions; the types of expressions that Spark analyses are
+            added.
         publish: function that commits a version of exactly the staged segments.
         report_unreadable: function that reports changes that could not be read.
 
@@ -131,8 +132,10 @@ def read_control_messages(
 class _RebuildTask:
     """Function for `mapInArrow` over control messages: each task stages one segment.
 
-    It returns rows of `kind` and `content`, which is JSON. A row is the staged segment, or the
-    counts of expressions that Spark must analyse first, or a change that could not be read.
+    It returns rows with the columns `kind` and `content`, which is JSON. By its kind, a row is the
+    staged segment (`segment`), the number of uses of each expression that Spark must analyse first
+    (`expressions`), or a change that could not be read (`change`). If there are expressions to
+    analyse, nothing is staged.
     """
 
     location: str

@@ -38,7 +38,8 @@ class ControlReadStats:
         ignored_changes: number of changes that were ignored, because their subscription had an
             equal or higher revision.
         unreadable_changes: number of changes that could not be read.
-        oldest_change_age_ms: time from the append of the oldest change until it took effect.
+        oldest_change_age_ms: time from the append of the oldest change until it took effect; 0 if
+            there were no changes.
         seconds: elapsed time of the syncs.
     """
 
@@ -49,7 +50,7 @@ class ControlReadStats:
     seconds: float = 0.0
 
     def combine(self, other: ControlReadStats) -> ControlReadStats:
-        """Return the statistics of both: sums, and the greater one of the two ages."""
+        """Return the sums of both counts and times, and the larger one of the two ages."""
         return ControlReadStats(
             self.changes + other.changes,
             self.ignored_changes + other.ignored_changes,
@@ -62,13 +63,13 @@ class ControlReadStats:
 class LiveSubscriptions:
     """Store of a stream, its sync with the control topic, and the decisions of batches.
 
-    Thread-safe; it must be the only writer of the store.
+    The object is thread-safe, and must be the only writer of the store.
 
     Args:
         store: the store; `close` closes it.
         control_reader: reader of the control topic, at the position of the store.
         decision_log: log of batch decisions.
-        change_translator: translator of messages to store changes.
+        change_translator: translator of subscription changes to store changes.
         report_unreadable: function that reports changes that could not be read.
         read_at_s: time at which the control topic was last read to its end, in seconds since 1970.
     """
@@ -123,8 +124,8 @@ class LiveSubscriptions:
     def sync_control(self) -> ControlReadStats:
         """Read the control topic to its end, commit its changes, and return the counts.
 
-        Call it between batches, so that the next batch has less to read. The counts of the next
-        batch include these counts.
+        The method is called between batches, so that the next decision has less to read. The counts
+        that the next decision returns include these counts.
         """
         with self._lock:
             stats = self._sync_control()
@@ -134,7 +135,7 @@ class LiveSubscriptions:
     def cancel(self, subscription_rows: NDArray[np.int64], cancelled_ms: int) -> None:
         """Cancel subscriptions of the newest version with effect from a time in the past.
 
-        Subscriptions that had ended before this time are not changed.
+        Subscriptions whose validity ended before this time are not changed.
 
         Args:
             subscription_rows: rows of the subscriptions in the newest version.
@@ -157,10 +158,10 @@ class LiveSubscriptions:
         return newest if is_newest else self.store.snapshot(decision.version)
 
     def expire_before(self, horizon_ms: int) -> None:
-        """Move the horizon: no event that was appended before it can arrive any more.
+        """Move the horizon, which is the time before which no event can arrive any more.
 
-        Later merges and changes drop regions that end before the horizon. An earlier time than the
-        present horizon has no effect.
+        Later merges and changes drop regions that end before the horizon. A time before the current
+        horizon has no effect.
 
         Args:
             horizon_ms: the horizon, in milliseconds since 1970.
@@ -178,7 +179,8 @@ class LiveSubscriptions:
         """Remove expired subscriptions, and delete versions and decisions beyond the retention.
 
         The version that decided the last batch is kept, however old it is. Nothing is done before
-        the first decision, because an earlier batch may have to be run again.
+        `decide_batch` has returned for the first time, because a batch of an earlier process may
+        have to be run again.
 
         Args:
             retain_seconds: the retention, in seconds.
@@ -246,11 +248,11 @@ def _is_before(change: SubscriptionChange, position: Mapping[int, int]) -> bool:
 
 
 def format_label(position: Mapping[int, int], zones: int | None = None) -> str:
-    """Return the label of a version: position in the control topic, and number of zones if given.
+    """Return the label of a version: its position in the control topic, and maybe its zones.
 
     Args:
         position: for each partition the offset before which the version contains all messages.
-        zones: number of zones, if the version was made because that number changed.
+        zones: number of zones if the version was made because that number changed; otherwise None.
 
     >>> format_label({0: 5})
     '{"control": {"0": 5}}'
@@ -260,7 +262,11 @@ def format_label(position: Mapping[int, int], zones: int | None = None) -> str:
 
 
 def parse_position(manifest: Manifest) -> dict[int, int] | None:
-    """Return the position in the control topic from a version's label; None without a label."""
+    """Return the position in the control topic from the label of a version.
+
+    Returns:
+        The next offset of each partition; None if the version has no label.
+    """
     if manifest.label is None:
         return None
     return {int(p): offset for p, offset in json.loads(manifest.label)["control"].items()}

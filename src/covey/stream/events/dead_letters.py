@@ -23,8 +23,8 @@ class DeadLetterFormatter:
 
     Args:
         format: format of the events, `json` or `avro`.
-        column_names: columns of the schema.
-        id_column: column with the id of an event; None if there is none.
+        column_names: names of the columns in the schema of events.
+        id_column: column with the id of an event; None if the configuration names none.
     """
 
     format: str
@@ -35,9 +35,9 @@ class DeadLetterFormatter:
         """Return the dead letter about an event, as JSON.
 
         Args:
-            event: a mapping with three keys. `event_ref` is the address of the event, `value` has
-                its bytes or None, and `decoded` has the columns that Spark decoded, as JSON, or
-                None.
+            event: a mapping with at least three keys. `event_ref` is the address of the event.
+                `value` is its value on Kafka as bytes, or None. `decoded` is JSON with the columns
+                that Spark decoded, or None if it decoded none.
 
         >>> event = {"event_ref": "ads-0-7", "value": b'{"a": "x"}', "decoded": '{}'}
         >>> formatter = DeadLetterFormatter("json", ("a",))
@@ -71,7 +71,7 @@ class DeadLetterFormatter:
         if decoded is not None and not is_corrupt and self.id_column is not None:
             return f"column {self.id_column}, the event's id, is null"
         if self.format == "avro":
-            return "the value is not Avro of the schema"
+            return "the value does not fit the Avro schema"
         try:
             content = json.loads(value.decode())
         except UnicodeDecodeError:
@@ -87,4 +87,7 @@ class DeadLetterFormatter:
         ]
         if wrong_names:
             return f"type differs from the schema: {', '.join(wrong_names)}"
-        return "the value is not a JSON object"
+        is_object = isinstance(content, dict)
+        return (
+            "the value does not fit the schema" if is_object else "the value is not a JSON object"
+        )

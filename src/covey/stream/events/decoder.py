@@ -43,7 +43,8 @@ class EventDecoder:
         """Build the decoder for section `[events]` of a configuration.
 
         Raises:
-            InvalidArgumentError: Spark cannot parse the schema, or `id_column` is not part of it.
+            InvalidArgumentError: Spark cannot parse the schema, or `id_column` is not a column of
+                it.
         """
         decoder = (
             _build_avro_decoder(config) if config.format == "avro" else _build_json_decoder(config)
@@ -51,14 +52,17 @@ class EventDecoder:
         names = [name.lower() for name in decoder.schema.names]
         if config.id_column is not None and config.id_column.lower() not in names:
             raise InvalidArgumentError(
-                f"[events] id_column is {config.id_column!r}, "
-                f"but the schema has {', '.join(decoder.schema.names)}"
+                f"[events] id_column is {config.id_column!r}, which is not a column of the events: "
+                f"their columns are {', '.join(decoder.schema.names)}"
             )
         return decoder
 
     @property
     def event_id(self) -> Column:
-        """Id of an event: the id column with % and / escaped, or by default the event ref."""
+        """Id of an event: the value of the id column as a string, with % and / escaped.
+
+        It is the event ref if there is no id column, or if its value is null.
+        """
         id_column = self.dead_letter_formatter.id_column
         if id_column is None:
             return _build_event_ref()
@@ -68,7 +72,10 @@ class EventDecoder:
 
     @property
     def dead_letter(self) -> Column:
-        """Struct with the content of an event's dead letter; null if the event was decoded."""
+        """Struct from which the dead letter of an event is formatted.
+
+        It is null if the event was decoded and its id is not null.
+        """
         id_column, decoded = self.dead_letter_formatter.id_column, select_column(DECODED)
         is_wrong = self.is_undecodable
         if id_column is not None:
@@ -82,7 +89,7 @@ class EventDecoder:
         return F.when(is_wrong, fields)
 
     def get_column(self, name: str) -> Column:
-        """Return a column of the decoded event."""
+        """Return a column of the decoded event; the column `DECODED` must exist."""
         return select_column(DECODED).getField(name)
 
 
@@ -121,7 +128,9 @@ def _build_avro_decoder(config: EventsConfig) -> EventDecoder:
             f"[events] schema is not the Avro schema of a record: {reason}"
         ) from None
     if not isinstance(schema, StructType):
-        raise InvalidArgumentError("[events] schema is not the Avro schema of a record")
+        raise InvalidArgumentError(
+            '[events] schema is not the Avro schema of a record: its "type" must be "record"'
+        )
     decoded = select_column(DECODED)
     null_columns = [decoded.getField(name).isNull() for name in schema.names]
     all_null = null_columns[0]

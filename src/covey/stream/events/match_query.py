@@ -27,11 +27,15 @@ _KAFKA_COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
 _EVENT_ID_COLUMN, _DEAD_LETTER_COLUMN, _TIME_COLUMN = "covey.event", "covey.letter", "covey.at"
 _LEADING_COLUMN_NAMES = (_EVENT_ID_COLUMN, _DEAD_LETTER_COLUMN, _TIME_COLUMN, "covey.included")
 OBSERVATION_NAME = "covey"
-"""Name under which Spark reports the observed counts of events."""
+"""Name under which Spark reports the number and the append times of the events of a batch."""
 
 
 def observe_events(events: DataFrame) -> DataFrame:
-    """Return Kafka's rows; Spark reports their number, and oldest and mean append time."""
+    """Return the events unchanged; Spark then reports counts and times of them for each batch.
+
+    They are the number of events (`events`), and the append time of the oldest one (`oldest`) and
+    the mean append time (`mean`), in milliseconds since 1970.
+    """
     ms = F.unix_millis("timestamp")
     return events.observe(
         OBSERVATION_NAME, F.count(F.lit(1)).alias("events"), F.min(ms).alias("oldest"),
@@ -49,7 +53,10 @@ class RequiredAttributes:
     attributes: tuple[Attribute, ...] = ()
 
     def with_attributes_of(self, snapshot: Snapshot) -> RequiredAttributes:
-        """Return these attributes and those that a version constrains; self if none is missing."""
+        """Return these attributes and the missing ones that a version constrains, with flags.
+
+        The validity interval is left out. If no attribute is missing, `self` is returned.
+        """
         known = {*self.names, VALIDITY}
         added = [
             snapshot.space[name] for name in snapshot.constrained_attributes if name not in known
@@ -66,7 +73,11 @@ class RequiredAttributes:
 
     @property
     def task_columns(self) -> list[Column]:
-        """Columns that workers receive: the leading columns, then the attributes."""
+        """Columns that workers receive: the leading columns, then the attributes.
+
+        The leading columns are the event id, the dead letter, the append time, and the JSON of the
+        included columns.
+        """
         leading = [select_column(name) for name in _LEADING_COLUMN_NAMES]
         return [*leading, *(self.build_column(name) for name in self.names)]
 
@@ -82,6 +93,9 @@ class MatchQuery:
         decoder: decoder of events.
         included_columns: columns of the event that are added to notifications.
         topics: topics of the output rows.
+
+    Raises:
+        InvalidArgumentError: an included column is not a column of the events.
     """
 
     def __init__(
@@ -91,8 +105,8 @@ class MatchQuery:
         for name in included_columns:
             if name.lower() not in known:
                 raise InvalidArgumentError(
-                    f"[notifications] include names {name!r}, but events have "
-                    f"{', '.join(decoder.schema.names)}"
+                    f"[notifications] include has {name!r}, which is not a column of the events: "
+                    f"their columns are {', '.join(decoder.schema.names)}"
                 )
         self.decoder, self._topics = decoder, topics
         self._included_columns = [known[name.lower()] for name in included_columns]
@@ -146,7 +160,7 @@ class MatchQuery:
         return task_input.mapInArrow(task, OUTPUT_SCHEMA)
 
     def _flatten_columns(self) -> list[Column]:
-        """Return the leading columns of the task, then the event's columns under their names."""
+        """Return the leading columns of the task, then all columns of the event by their names."""
         decoder = self.decoder
         included = F.lit(None).cast("string")
         if self._included_columns:

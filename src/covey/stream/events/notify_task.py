@@ -1,9 +1,9 @@
-"""Matching of events in Spark's workers, and output rows: topic, key and value.
+"""Matching of events in Spark's workers, which return output rows: topic, key and value.
 
 The value of a notification is JSON with the ids of the notification, the event and the
-subscription, and the version that decided. The id of the notification is made of the ids of event
-and subscription, so that consumers recognise duplicates. The value does not depend on the time or
-the number of attempts.
+subscription, the version that decided, and the included columns of the event. The id of the
+notification consists of the ids of event and subscription, so that consumers recognise duplicates.
+The value does not depend on the time or the number of attempts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ __all__ = ["LEADING_COLUMNS", "OUTPUT_SCHEMA", "NotifyTask", "OutputTopics"]
 Rows = NDArray[np.integer[Any]]
 
 LEADING_COLUMNS = 4
-"""Number of columns before the attributes: event id, dead letter, time, included columns."""
+"""Number of columns before the attributes.
+
+They are the event id, the dead letter, the append time, and the JSON of the included columns.
+"""
 
 OUTPUT_SCHEMA = "topic STRING, key BINARY, value BINARY"
 
@@ -68,11 +71,11 @@ class NotifyTask:
 
     Args:
         version_source: source of the version to match with.
-        attribute_columns: number of the input column of each attribute.
+        attribute_columns: for each attribute, the number of its input column.
         dead_letter_formatter: formatter of dead letters.
         topics: topics of the output rows.
         counts: accumulator to which the task adds counts; None to count nothing.
-        is_zoned: whether the last input column has the zone, which is the same for all events of
+        is_zoned: whether the last input column is the zone, which is the same for all events of
             the task.
     """
 
@@ -133,7 +136,11 @@ class NotifyTask:
     def _select_attribute_columns(self, snapshot: Snapshot) -> dict[str, int]:
         """Return the column number of each attribute that a version constrains.
 
-        The time of the event is in a further column after all attributes.
+        The append time, which validity intervals contain, is in a further column after all
+        attributes.
+
+        Raises:
+            StreamError: workers receive no column for an attribute that the version constrains.
         """
         columns = {
             **self.attribute_columns,
@@ -142,15 +149,18 @@ class NotifyTask:
         for name in snapshot.constrained_attributes:
             if name not in columns:
                 raise StreamError(
-                    f"version {snapshot.manifest.version} constrains {name}, which the query does "
-                    "not compute"
+                    f"version {snapshot.manifest.version} constrains attribute {name}, which the "
+                    "running query does not compute"
                 )
         return {name: columns[name] for name in snapshot.constrained_attributes}
 
     def _build_notifications(
         self, events: pa.RecordBatch, query_rows: Rows, subscription_ids: pa.Array, version: int
     ) -> Iterator[pa.RecordBatch]:
-        """Yield notifications: row `query_rows[i]` of `events` matches `subscription_ids[i]`."""
+        """Yield a notification for each match, in batches of output rows.
+
+        Match i is row `query_rows[i]` of `events` and the subscription `subscription_ids[i]`.
+        """
         event_ids, included = _escape_json(events.column(0)), events.column(3)
         before = pc.binary_join_element_wise('{"id":"', event_ids, "/", "")
         between = pc.binary_join_element_wise('","event":"', event_ids, '","subscription":"', "")
@@ -181,7 +191,10 @@ class NotifyTask:
 def split_zone_column(
     batches: Iterator[pa.RecordBatch],
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
-    """Return the zone in the last column, or None without rows; and batches without this column."""
+    """Return the zone, which is in the last column of all rows, and batches without this column.
+
+    If the batches have no rows, the zone is None, and no batches are returned.
+    """
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
         return None, iter(())
@@ -202,7 +215,11 @@ def _append_time_column(events: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _compute_batch_rows(*texts: pa.Array) -> int:
-    """Return how many notifications surely fit into an output batch, by the longest strings."""
+    """Return a number of notifications that is certain to fit into an output batch.
+
+    Args:
+        texts: the strings of which notifications consist; the longest one of each array counts.
+    """
     max_length = sum(pc.max(pc.binary_length(array)).as_py() or 0 for array in texts)
     return max(1, min(_MAX_BATCH_ROWS, _MAX_BATCH_BYTES // (2 * max_length + 1)))
 

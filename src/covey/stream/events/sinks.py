@@ -28,17 +28,17 @@ class Sink(Protocol):
     """
 
     def build_writer(self, rows: DataFrame) -> DataStreamWriter:
-        """Return a writer of a stream's rows.
+        """Return a writer of the output rows, whose query is not started yet.
 
-        It writes a batch as soon as the rows are computed. A batch is complete when all of its rows
-        are stored durably.
+        The writer writes the rows of a batch as they are computed. A batch is complete when all of
+        its rows are stored durably.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaSink:
-    """Sink that produces each row to its topic; a repeated batch produces the same bytes again."""
+    """Sink that sends each row to its topic on Kafka; a repeated batch sends the same bytes."""
 
     cluster: KafkaCluster
 
@@ -61,7 +61,7 @@ class DeltaSink:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSink:
-    """Sink that calls a function with the rows of each batch, and the number of the batch."""
+    """Sink that calls a function with the rows and the number of each batch."""
 
     function: Callable[[DataFrame, int], None]
 
@@ -74,7 +74,7 @@ def build_sink(config: StreamConfig) -> Sink:
     """Build the sink that a configuration names.
 
     Raises:
-        InvalidArgumentError: the function of a `foreach` sink cannot be imported.
+        InvalidArgumentError: the function of a `foreach` sink cannot be imported or called.
     """
     notifications = config.notifications
     if notifications.sink == "delta":
@@ -85,7 +85,10 @@ def build_sink(config: StreamConfig) -> Sink:
 
 
 def _import_function(name: str) -> Callable[[DataFrame, int], None]:
-    """Import the function `module:name`; the module may be in the current folder."""
+    """Import the function that `name` contains, as `module:function`.
+
+    The module may be in the current folder.
+    """
     module, colon, attribute = name.partition(":")
     if not colon:
         raise InvalidArgumentError(f'[notifications] function must be "module:name", got {name!r}')

@@ -1,10 +1,10 @@
 """Metrics of a stream: the counts and times of each batch, and where they are published.
 
-Workers count notifications, candidates and errors in a Spark accumulator; Spark counts the events
-of a batch; the driver adds the counts of the control topic. One `BatchMetrics` per batch is
-published in the status file (`covey status`), for Prometheus and in the log.
+Workers count notifications, candidates, dead letters and errors in a Spark accumulator; Spark
+counts the events of a batch; the driver adds the counts of the control topic. One `BatchMetrics`
+per batch is published in the status file (`covey status`), for Prometheus and in the log.
 
-Modules, in the order in which a count passes through them:
+The modules, in the order in which a count passes through them, are:
 
 - `accumulator`: `TaskCounts` of a task; `CountsAccumulator` sums them per batch.
 - `batch_metrics`: `CompletedBatch` from Spark's progress report; `BatchMetrics` of one batch.

@@ -34,7 +34,10 @@ class TaskCounts(NamedTuple):
     """
 
     def combine(self, other: TaskCounts) -> TaskCounts:
-        """Return the sums of two counts, and the ids of both, at most `MAX_NAMED_SUBSCRIPTIONS`."""
+        """Return the sums of these and `other` counts, with the ids of both.
+
+        At most `MAX_NAMED_SUBSCRIPTIONS` ids remain: the first ones in sorted order.
+        """
         return TaskCounts(
             self.notifications + other.notifications,
             self.candidates + other.candidates,
@@ -69,18 +72,24 @@ class CountsAccumulator:
         self._accumulator = context.accumulator(dict[int, TaskCounts](), _CountsByBatchParam())
 
     def add(self, batch: int, task_counts: TaskCounts) -> None:
-        """Add the counts of a task, in a worker; a task that Spark runs again counts once."""
+        """Add the counts of a task, in a worker.
+
+        A task that Spark runs again in the same job is counted once.
+        """
         self._accumulator.add({batch: task_counts})
 
     def pop_batch(self, batch: int) -> TaskCounts | None:
-        """Remove and return the counts of a batch, on the driver; drop those of earlier batches."""
+        """Remove and return the counts of a batch, on the driver; None if workers reported none.
+
+        The counts of earlier batches are deleted.
+        """
         return pop_until(self._accumulator.value, batch)
 
 
 def pop_until(by_batch: dict[int, V], batch: int) -> V | None:
-    """Remove and return the value of a batch, None if missing; delete values of earlier batches.
+    """Remove and return the value of a batch, or None if there is none.
 
-    Another thread may add values meanwhile.
+    The values of earlier batches are deleted. Another thread may add values meanwhile.
 
     >>> values = {6: "a", 7: "b", 8: "c"}
     >>> pop_until(values, 7), values

@@ -33,16 +33,19 @@ class BatchMetrics:
         errors: number of undecided pairs: an expression of the subscription raises an error on the
             event.
         false_candidates: number of pairs that the index proposed, but that are not notifications.
-        changes: number of messages read from the control topic.
+        changes: number of changes read from the control topic since the previous decision.
         ignored_changes: number of changes that were ignored, because their subscription had an
             equal or higher revision.
         unreadable_changes: number of changes that could not be read.
-        oldest_change_age_ms: time from the append of the oldest change until it took effect.
+        oldest_change_age_ms: time from the append of the oldest change until it took effect; 0 if
+            there were no changes.
         subscriptions: number of subscriptions in the version.
         segments: number of segments in the version.
         recent_share: share of the regions that are not in the largest segment.
-        delay_mean_ms: mean time from the append of an event to the end of the batch.
-        delay_max_ms: time from the append of the oldest event to the end of the batch.
+        delay_mean_ms: mean time from the append of an event to the end of the batch; 0 if Spark
+            did not report it.
+        delay_max_ms: time from the append of the oldest event to the end of the batch; 0 if Spark
+            did not report it.
         decide_ms: elapsed time of the decision.
         match_ms: elapsed time in which Spark matched the batch and wrote its rows.
     """
@@ -87,7 +90,7 @@ class CompletedBatch:
 
     @classmethod
     def from_progress(cls, progress: Mapping[str, JsonValue]) -> CompletedBatch | None:
-        """Build a batch from a progress report; return None if the report has no batch."""
+        """Build a batch from a progress report; return None if the report is not about a batch."""
         fields: Mapping[str, Any] = progress
         durations_ms = fields["durationMs"]
         if "addBatch" not in durations_ms:
@@ -108,7 +111,10 @@ class CompletedBatch:
 
 
 def list_completed_batches(query: StreamingQuery, last_batch: int) -> list[CompletedBatch]:
-    """Return the completed batches after `last_batch`, ascending, that Spark still reports."""
+    """Return the completed batches with numbers above `last_batch`, in ascending order.
+
+    Spark reports only its last batches; earlier ones are missing.
+    """
     recent = query._jsq.recentProgress()  # Python's `query.recentProgress` would parse every report
     completed: list[CompletedBatch] = []
     for i in reversed(range(len(recent))):
@@ -122,7 +128,13 @@ def list_completed_batches(query: StreamingQuery, last_batch: int) -> list[Compl
 def build_batch_metrics(
     decided_batch: DecidedBatch, completed_batch: CompletedBatch, task_counts: TaskCounts | None
 ) -> BatchMetrics:
-    """Combine the reports of the driver, of Spark and of the workers about one batch."""
+    """Build the metrics of a batch from what the driver, Spark and the workers report about it.
+
+    Args:
+        decided_batch: the decision, from the driver.
+        completed_batch: the batch in Spark's progress report.
+        task_counts: the counts of the workers; None if they reported none.
+    """
     decision, control_stats, observed = (
         decided_batch.decision,
         decided_batch.control_stats,

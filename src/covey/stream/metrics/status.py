@@ -51,7 +51,7 @@ _DELAY_BUCKETS_S = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30, 60,
 
 
 class StatusReporter:
-    """Publisher of the metrics of each batch: status file, Prometheus and log; thread-safe.
+    """Thread-safe publisher of the metrics of each batch: in a file, for Prometheus, in the log.
 
     Args:
         folder: folder of the status file. None if the state folder is not on a local file system;
@@ -83,14 +83,18 @@ class StatusReporter:
         self._metrics, self._registry = metrics, registry
 
     def start_prometheus(self) -> None:
-        """Start the Prometheus endpoint if a port is configured; it runs until the process ends."""
-        port = self._metrics.port
+        """Start the Prometheus endpoint if a port is configured; it runs until the process ends.
+
+        Raises:
+            InvalidArgumentError: the host or the port cannot be used.
+        """
+        host, port = self._metrics.host, self._metrics.port
         if port is not None:
             try:
-                start_http_server(port, self._metrics.host, self._registry)
+                start_http_server(port, host, self._registry)
             except OSError as error:
                 raise InvalidArgumentError(
-                    f"[metrics] port {port} cannot be used: {error.strerror}"
+                    f"[metrics] host {host!r}, port {port} cannot be used: {error.strerror}"
                 ) from None
 
     def report_batch(self, metrics: BatchMetrics) -> None:
@@ -110,9 +114,11 @@ class StatusReporter:
     def write_file(self, *, is_last: bool = False) -> None:
         """Replace the status file, unless it was replaced less than 0.5 seconds ago.
 
+        Nothing is written if the state folder is not on a local file system.
+
         Args:
-            is_last: whether the stream ends. The file is then always replaced, with `is_running`
-                false.
+            is_last: whether the stream ends. The file is then replaced at any time, and its field
+                `is_running` is false.
         """
         with self._lock:
             now = time.monotonic()
