@@ -2,14 +2,15 @@
 
 The data are 200,000 balls in 384 dimensions of the workload `watches`; 200,000 balls whose centres
 are uniform on the sphere, so that nothing can be pruned; and embeddings of 57,344 real sentences,
-with radii that give about 5 matches per event. Each contender has one thread in one process. They
-run in turns, and medians are compared.
+with radii that give about 5 matches per event. covey and the two other methods have one
+thread in one process. They run in turns, and medians are compared.
 
 The time of covey includes everything from a matrix of events to exact pairs, also the verification
 of all candidates with Spark's arithmetic. The matrix product is compared with thresholds tile by
 tile (with the best of several tile sizes), and its pairs near a threshold are not verified. FAISS
 searches all balls with the largest radius, then each result is compared with the radius of its
-ball. These two get a part of the batch. They depend on unit vectors; covey does not.
+ball. These two methods get only a part of the batch, and work only for unit vectors; covey has no
+such limit.
 """
 
 from __future__ import annotations
@@ -160,7 +161,8 @@ def _real_events(full: bool) -> int:
 def _on_sphere(name: str, vectors: Matrix, own: NDArray[np.float64]) -> dict[str, Value]:
     """Return the results for balls whose centres are the last vectors; the others are events.
 
-    `own` has a factor of the radius for each ball. The radius gives `_MATCHES` matches per event.
+    The radius of a ball is a common radius times its factor in `own`. The common radius is chosen
+    so that an event has `_MATCHES` matches on average.
     """
     events, centres = vectors[: -len(own)], vectors[-len(own) :]
     radius = _radius(events[:512] @ centres.T, own)
@@ -173,9 +175,10 @@ def _on_sphere(name: str, vectors: Matrix, own: NDArray[np.float64]) -> dict[str
 
 
 def _radius(cosines: Matrix, own: NDArray[np.float64]) -> float:
-    """Return the radius that, times each ball's factor, gives `_MATCHES` balls per event.
+    """Return the common radius for which an event is in `_MATCHES` balls on average.
 
-    `cosines` has one row per event and one column per ball.
+    The radius of a ball is the common radius times its factor in `own`. `cosines` has one row per
+    event and one column per ball.
     """
     low, high = 0.0, 2.0
     for _ in range(20):
@@ -186,7 +189,7 @@ def _radius(cosines: Matrix, own: NDArray[np.float64]) -> float:
 
 
 def _thresholds(radii: NDArray[np.float64]) -> Matrix:
-    """Return the smallest inner product of two unit vectors at most `radii` apart."""
+    """Return for each radius the inner product of two unit vectors at this distance."""
     return (1 - radii**2 / 2).astype(np.float32)
 
 
@@ -209,7 +212,7 @@ class _Case:
         return cls(centres, upper, events, clusters, time.process_time() - start)
 
     def seconds(self, batch: int, faiss: bool = False) -> tuple[dict[str, float], float]:
-        """Return the seconds per event of each contender, and the matches per event."""
+        """Return the seconds per event of each method, and the matches per event."""
         radii = decode_floats(self.upper, FLOAT).astype(np.float64)
         thresholds = _thresholds(radii)
         self._check(thresholds)
@@ -231,7 +234,7 @@ class _Case:
         return {name: seconds[name] / counts[name] for name in seconds}, matches
 
     def _check(self, thresholds: Matrix) -> None:
-        """Compare the pairs of `_CHECKED` events with brute force; also compile and warm up."""
+        """Compare the pairs of `_CHECKED` events with brute force; this also compiles kernels."""
         events = self.events[:_CHECKED]
         event_rows, balls = _gemm(events, self.centres, thresholds - np.float32(1e-4), _TILES[0])
         zeros = np.zeros(len(self.centres), np.uint8)

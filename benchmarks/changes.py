@@ -2,10 +2,10 @@
 
 Subscriptions are uniform boxes in four dimensions. Batches have 20,000 events; changes come in
 batches of 1,000 that replace random subscriptions, on a local disk. `change_us` includes durable
-files, tombstones, and merges (run between the batches). `under_change` is the worst ten seconds of
-ten minutes in which a thread applies 1,000 changes per second, other processes merge and the main
-thread matches with the newest version, relative to the same matching before any change. No other
-process runs.
+files, tombstones, and merges (run between the batches). `under_change` is measured for ten minutes,
+in which a thread applies 1,000 changes per second, other processes merge and the main thread
+matches with the newest version: it is the throughput of the worst ten seconds, relative to that
+before any change. No other program runs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
 
 
 def _recent_share() -> float:
-    """Return the share of events/s that a tenth of dead rows and 10,000 new subscriptions cost."""
+    """Return the share of events/s that is lost with a tenth of dead rows and 10,000 new rows."""
     with _store(_STORED) as store:
         before = store.snapshot()
         random = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Reductions: routing tables that change, what covering and merging remove, 10M on Spark."""
+"""Reductions: changes of routing tables, the shares that steps remove, and 10M boxes on Spark."""
 
 from __future__ import annotations
 

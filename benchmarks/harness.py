@@ -4,8 +4,8 @@ A benchmark is a module `benchmarks/<name>.py` (`-` in the name is `_` in the fi
 of `Benchmark`. It prints no results itself: this module prints a table, and one JSON object on the
 last line for programs. Progress goes to stderr.
 
-A time alone says little on a shared machine: compare two things with `interleaved` and publish
-the ratio.
+On a shared machine, a single time is not reliable: compare two things with `interleaved` and
+publish the ratio.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ def measure(
 ) -> None:
     """Run `benchmark`, print a table and a line of JSON, and write full results to a file.
 
-    A full run of only some keys is printed but not written: a file is one run of one commit.
+    A full run of only some keys is printed but not written, because a file contains the results
+    of one run of all keys.
 
     Args:
         name: name of the benchmark and of the file.

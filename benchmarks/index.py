@@ -6,9 +6,9 @@ hold the peer's data when a run of covey starts. `u2`, `u4` and `u8` are uniform
 dimensions, compared with an R-tree. The other workloads are compared with a matcher that was
 written for that workload only: a hash, a grid or an inverted list, then a scan. `sorted` and
 `windows` use the same lists but scan a part of them, as an index made for the workload would. Peers
-prepare their events before the timer starts. A slow peer gets a part of the batch; covey always
-gets the whole batch. All answers of a peer are compared with covey's, and some with those of
-`BruteForceIndex`. The keys of `benchmarks.balls` and `benchmarks.changes` are included.
+prepare their events before the timer starts. A slow peer gets only a part of the batch; covey
+always gets the whole batch. All pairs of a peer are compared with covey's, and some pairs with
+those of `BruteForceIndex`. The keys of `benchmarks.balls` and `benchmarks.changes` are included.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
 
 
 def _measured(case: _Case, asked: set[str]) -> dict[str, Value]:
-    """Return results of one workload from one segment; `asked` has keys without the name."""
+    """Return results of one workload; `asked` has the keys without the workload's prefix."""
     workload = case.workload
     regions, sample = workload.generate_regions(0, _STORED), _events(workload, _SAMPLE)
     segment, events = SegmentIndex.build(regions, sample), _events(workload, range(_EVENTS))
@@ -173,7 +173,7 @@ def _events(workload: Workload, rows: range) -> Events:
 
 
 def _check(pairs: Pairs, expected: Pairs, asked: int) -> None:
-    """Raise RuntimeError if the pairs of query rows below `asked` are not the expected ones."""
+    """Raise RuntimeError if the pairs with query rows below `asked` are not those in `expected`."""
     selection = pairs.query_rows < asked
     numbers = _numbers(Pairs(pairs.query_rows[selection], pairs.stored_rows[selection]))
     if not np.array_equal(np.sort(numbers), np.sort(_numbers(expected))):
@@ -210,13 +210,13 @@ def _seconds(by_size: Mapping[int, Workload]) -> dict[int, float]:
 
 
 def _growth(seconds: Mapping[int, float]) -> float:
-    """Return the slope of the line through the logarithms of sizes and seconds."""
+    """Return the exponent of growth: the slope of the logarithm of seconds over that of sizes."""
     slope, _ = np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)
     return round(float(slope), 3)
 
 
 def _build_alone(n: int) -> dict[str, Value]:
-    """Return the seconds to build, and the peak memory of this process, which does nothing else."""
+    """Build an index of `n` boxes in this process; return the seconds and the peak memory."""
     workload = UniformBoxes(4, 0.1 * (1e6 / n) ** 0.25)
     sample = _events(workload, _SAMPLE)
     SegmentIndex.build(workload.generate_regions(0, 1_000), sample)  # compiles kernels

@@ -112,7 +112,7 @@ def _gives(part: str) -> set[str]:
 
 
 def _ranges(d: int) -> dict[str, Value]:
-    """Return the µs to compute the ranges of a box at a random position, by the side of the box."""
+    """Return the µs to compute the ranges of a box at a random position, for each side length."""
     times_us = []
     for side in _SIDES:
         count = max(20, 20_000 // side**d)
@@ -208,7 +208,7 @@ def _stored(law: str) -> dict[str, Value]:
 
 
 def _projected(law: str) -> dict[str, Value]:
-    """Return the number of forwards by three of seven attributes, and the share of false ones."""
+    """Return the number of forwards if cells use three of seven attributes, and the false share."""
     workload = _seven(law)
     cells, regions = (
         HilbertCellStrategy(_grid(workload, _CHOSEN)),

@@ -21,7 +21,7 @@ KEYS = keys_of(_PARTS)
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Return the results for the keys in `only`, at the published sizes even without `full`.
 
-    Tests divide the sizes; then `full` is refused.
+    Tests divide the sizes by an environment variable; `full` is refused then.
     """
     sizes = asked_sizes(Sizes(), SHRINK, full)
     return run_parts(_PARTS, sizes, only)

@@ -75,7 +75,7 @@ def _is_of(key: str, d: int, law: str) -> bool:
 
 
 def _study(d: int, law: Law) -> dict[str, Value]:
-    """Return the results of all k for one d, from one pass over the pairs."""
+    """Return the results of all numbers of directions k for one number of dimensions d."""
     centres, radii = CubeBalls(law, d, seed=_SEED).generate_balls(0, _BALLS)
     projected = centres @ Directions.orthonormal(d // 2, d, _SEED).matrix.T
     order = np.argsort(radii)
@@ -115,9 +115,9 @@ def _count(centres: Floats, radii: Floats, projected: Floats) -> Any:
 
 
 def _redundant() -> float:
-    """Return the share of covered balls, of 500 others, whose first candidate is a false cover.
+    """Return the share of covered balls whose first candidate is a false cover.
 
-    As in the paper, one candidate per ball is verified.
+    500 balls that are not stored are queried. As in the paper, one candidate per ball is verified.
     """
     balls = CubeBalls("uniform", 8, seed=_SEED)
     index = RandomProjectionIndex.build(

@@ -6,8 +6,8 @@ the sink `noop`, and `event_id` is the only event column of the output. A time i
 planning, reading, and the transfer between JVM and Python in both directions. Before that, tables
 are generated, models are fitted, and every run is executed once. Ratios are of medians of runs that
 take turns. The modules of `benchmarks/on_spark/` describe what each part measures and the sizes of
-Arrow batches. All answers are compared with Spark's, on samples where Spark would not finish; a
-difference raises an error.
+Arrow batches. All results are compared with Spark's; where Spark would take too long, samples are
+compared. A difference raises an error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEYS = keys_of(_PARTS)
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Return the results for the keys in `only`, at the published sizes even without `full`.
 
-    Tests divide the sizes; then `full` is refused.
+    Tests divide the sizes by an environment variable; `full` is refused then.
     """
     sizes = asked_sizes(Sizes(), SHRINK, full)
     with Environment.start(sizes) as environment:

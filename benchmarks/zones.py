@@ -1,7 +1,8 @@
 """Zones: number of replicas, balance of work, and growth with the number of zones.
 
 The modules of `benchmarks/on_zones/` describe what each part measures. Two parts run on Spark, the
-others in this process on one core. All answers of zones are compared with those of one segment.
+others in this process on one core. The pairs that zones find are compared with those of one
+segment.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ KEYS = keys_of([*_HERE, *_ON_SPARK])
 def run(only: frozenset[str], full: bool) -> dict[str, Value]:
     """Return the results for the keys in `only`, at the published sizes even without `full`.
 
-    Tests divide the sizes; then `full` is refused.
+    Tests divide the sizes by an environment variable; `full` is refused then.
     """
     sizes = asked_sizes(Sizes(), SHRINK, full)
     results: dict[str, Value] = {}

@@ -109,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def timed(what: str) -> Iterator[None]:
-    """Print the seconds that the block takes, after the text `what`."""
+    """Print the text `what`, and the seconds that the `with` block takes."""
     start = time.perf_counter()
     yield
     print(f"  {what}: {time.perf_counter() - start:.1f} s", flush=True)
@@ -336,7 +336,7 @@ def compare(
 ) -> tuple[int, int]:
     """Return the number of notifications of sampled alerts, and the number of differing ones.
 
-    A notification differs if only covey or only `where` has it.
+    A notification differs if only covey or only `where` finds it.
     """
     from pyspark.sql import functions as F
 
@@ -385,7 +385,7 @@ def print_tables(rows: Any, kinds: list[tuple[Any, ...]]) -> None:
 
 
 def spread(matches: Any) -> list[tuple[str, str, str]]:
-    """Return the number and the share of flights by the number of alerts that they set off."""
+    """Return the rows of the first table: flights, and their share, by their number of alerts."""
     edges = [0, 1, 10, 100, 1000, 10**9]
     counts, _ = np.histogram(matches, [*edges[:-1], edges[-1]])
     names = ["none", "1–9", "10–99", "100–999", "1,000+"]
@@ -460,7 +460,7 @@ def draw(rows: Any, path: Path) -> None:
 
 
 def month_ticks(axes: Any) -> None:
-    """Add a tick at the begin of each month, and its initial in the middle."""
+    """Add a tick at the beginning of each month, and the initial of the month in its middle."""
     starts = [(date(2013, month, 1) - date(2013, 1, 1)).days for month in range(1, 13)]
     axes.set_xlim(0, 365)
     axes.set_xticks(starts, [""] * 12)

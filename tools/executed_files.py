@@ -1,7 +1,7 @@
 """Files of covey that run during a warm `transform`, one Kafka event, and `covey plan make`.
 
-`python -m tools.executed_files` counts the files below src/covey of which a function ran in any
-process during the action. Modules that are only imported do not count. It needs Python 3.12 for
+`python -m tools.executed_files` counts for each action the files below src/covey in which a
+function ran, in any process. Modules that are only imported do not count. It needs Python 3.12 for
 `sys.monitoring`, and `make jars kafka` for the event.
 """
 
@@ -47,7 +47,7 @@ spark.stop()
 
 
 class Watch:
-    """Records of the files that ran, from all Python processes started with its environment."""
+    """Records of the files that ran, in all Python processes with the variables `environment`."""
 
     def __init__(self, folder: Path) -> None:
         self.notes = folder / "notes"
@@ -62,7 +62,7 @@ class Watch:
         }
 
     def files(self, began: int = 0) -> set[str]:
-        """Return the files of which a function ran since a time on the monotonic clock, in ns."""
+        """Return the files in which a function ran after `began`, in ns of the monotonic clock."""
         time.sleep(0.3)
         last: dict[str, int] = {}
         for path in self.notes.glob("*.json"):
@@ -84,7 +84,7 @@ def watch_transform(folder: Path) -> set[str]:
 def watch_kafka_event(folder: Path) -> set[str]:
     """Return the files that run in a stream from an event to its notification.
 
-    It is the last of three equal events.
+    The event is the last of three equal events.
     """
     from confluent_kafka import Consumer, Producer
 

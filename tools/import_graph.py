@@ -36,7 +36,7 @@ class ImportGraph:
         Args:
             root: the checkout.
             folders: folders whose files are parsed.
-            removed: deleted files whose importers are also returned.
+            removed: deleted files; the graph contains them too, with the files that import them.
 
         Raises:
             SyntaxError: a file cannot be parsed.
@@ -63,7 +63,7 @@ class ImportGraph:
         return cls({file: frozenset(names) for file, names in importers.items()})
 
     def distances(self, changed: str) -> dict[str, int]:
-        """Return every file that depends on a file, with the number of imports in between.
+        """Return every file that depends on `changed`, with the number of imports in between.
 
         The file itself has distance 0; a file that is not in the graph has no dependents.
         """

@@ -49,7 +49,7 @@ class Mutant:
 
     @property
     def diff(self) -> list[str]:
-        """Lines that differ, each after a - or a +."""
+        """Lines in which the mutant differs, each with - (original) or + (mutant) before it."""
         before, after = self.original.splitlines(), self.text.splitlines()
         lines = difflib.unified_diff(before, after, lineterm="", n=0)
         return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
@@ -206,7 +206,7 @@ def _by_hand(root: Path) -> Iterator[Mutant]:
 
 
 def _check_without_mutant(clone: Path) -> None:
-    """End the program if `make quick` fails on a harmless change: then no mutant could survive."""
+    """End the program if `make quick` fails without a fault: every mutant would seem killed."""
     with (clone / "src/covey/errors.py").open("a", encoding="utf-8") as file:
         file.write("\n# The same module, with a comment.\n")
     code, printed = _run_quick(clone)
@@ -215,7 +215,7 @@ def _check_without_mutant(clone: Path) -> None:
 
 
 def _survives(number: int, mutant: Mutant, clone: Path) -> bool:
-    """Run `make quick` on a mutant in a clone, print the result; return whether it survives."""
+    """Run `make quick` on a mutant in a clone and print the result; return whether it survives."""
     (clone / mutant.file).write_text(mutant.text, encoding="utf-8")
     start = time.monotonic()
     code, printed = _run_quick(clone)

@@ -1,7 +1,7 @@
 """Idioms that make texts hard to read: `python -m tools.prose`.
 
 The program searches docstrings, comments, messages and pages for idioms, and suggests plain words.
-It does not search code: `tools.names` has the rules for names. Fenced blocks of pages and text
+It does not search code: `tools.names` applies the rules for names. Fenced blocks of pages and text
 between backticks are skipped.
 """
 

@@ -1,10 +1,11 @@
 """Runs the tests that a change affects, nearest first, for about a minute: `make quick`.
 
 The change is the difference from a commit (HEAD unless BASE is set), with untracked files. A test
-file is affected if it imports a changed file, directly or not. Nearest are the tests that are named
-after the changed file, then those of its layer, then all others; within these groups, the number of
-imports in between decides. When the time is over, no further test is started, and the summary has
-the number of tests that were left out. `make check` and `make integration` run all tests.
+file is affected if it imports a changed file, directly or through other files. Tests that are named
+after the changed file run first, then those of its layer, then all others; within these groups,
+tests with fewer imports in between run first. When the time is over, no further test is started,
+and the summary contains the number of tests that were left out. `make check` and `make integration`
+run all tests.
 
 For a file that no test imports, such as a page or a program, the tests of its folder, of the
 documentation and of the project's files are run.
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run_side_by_side(runs: Sequence[Sequence[str]], environment: Mapping[str, str]) -> list[int]:
     """Run commands at the same time and return their exit codes.
 
-    The output of the first is printed at once, that of the second at its end.
+    The output of the first command is printed while it runs, that of the second when it ends.
     """
     processes: list[subprocess.Popen[bytes]] = []
     with tempfile.TemporaryFile("w+") as printed:
@@ -141,7 +142,7 @@ def affected_files(graph: ImportGraph, changed: Iterable[str]) -> list[str]:
 
 
 def _rank(file: str, changed: str, distance: int) -> tuple[int, int]:
-    """Return the rank of a test file for a changed file: by name and layer, then by imports."""
+    """Return a rank, lower for nearer tests: by name and layer, then by the number of imports."""
     if file == changed or _is_named_after(file, changed):
         return 0, distance
     return 1 if _layer(file) == _layer(changed) else 2, distance
@@ -184,7 +185,7 @@ def _has_tests(file: str) -> bool:
 
 
 def _git(root: Path, *words: str) -> list[str]:
-    """Return the files that a git command prints, each ended by NUL."""
+    """Return the files that a git command prints, separated by NUL."""
     try:
         done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
     except FileNotFoundError:

@@ -11,7 +11,7 @@ import pytest
 START_OF_SPARK_S = 20.0
 """Seconds that the first test on Spark needs to start a session and perhaps a server.
 
-If less time is left, it is skipped.
+If less time is left, this test is skipped.
 """
 
 _left_out: list[str] = []

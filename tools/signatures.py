@@ -54,8 +54,8 @@ class PublicFunction:
     def positional_options(self) -> list[str]:
         """The options that callers may pass by position.
 
-        An option is a boolean after the first two parameters, or a parameter with a default that is
-        after the first two, is a boolean, or is a limit after the first.
+        Options are boolean parameters after the first two, and three kinds of parameters with a
+        default: all after the first two, booleans, and limits after the first parameter.
         """
         arguments = self.node.args
         positional = [*arguments.posonlyargs, *arguments.args][self.is_method :]

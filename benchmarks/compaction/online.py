@@ -3,9 +3,9 @@
 Subscriptions are uniform boxes in four dimensions. A time is that of a call of `add` or `cancel`,
 with indexing and merges; regions are drawn before. `adds_per_s` is the mean of 200 batches of
 1,000, some of which wait for large merges. `load_us` is the mean over the million adds before, in
-batches of the same size. Single adds follow a `prune`, as they would in a system that has time for
-one. Everything is measured three times, with the strategies in turns, and medians are returned. The
-hybrid, which is slow, has one turn.
+batches of the same size. Single adds are measured after a `prune`, which a system can call when it
+has time. Everything is measured three times, with the strategies in turns, and medians are
+returned. The hybrid, which is slow, has one turn.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from covey.workload import UniformBoxes
 __all__ = ["KEYS", "run"]
 
 STRATEGIES = {"exact": 1_000_000, "projection": 1_000_000, "hybrid": 100_000}
-"""Stored subscriptions by strategy; few for the hybrid, which compares many regions one by one."""
+"""Numbers of stored subscriptions; hybrid has fewer, because it compares many one by one."""
 _WORKLOAD = UniformBoxes(4, 0.1)
 _DRAWN, _BATCH = 100_000, 1_000
 _BATCHES, _SINGLES = 200, 2_000
@@ -107,7 +107,7 @@ def _add(table: AnyRoutingTable, first: int, count: int, batch: int) -> list[flo
 
 
 def _popular() -> dict[str, Value]:
-    """Cancel a region that covers 100,000 others, and reassign these step by step."""
+    """Cancel a region that covers 100,000 others, and reassign these in portions."""
     table, regions = RoutingTable(_WORKLOAD.space), _WORKLOAD.generate_regions(0, _POPULAR)
     everything = Regions(_WORKLOAD.space, 1, {})
     table.add(["popular"], everything, np.zeros(1, np.int64))

@@ -4,7 +4,7 @@ Spark runs as `local[2]` with 6 GB for the JVM. Subscriptions are uniform boxes 
 as columns in Parquet files, without an event sample and with perfect merging only. The time is that
 of `reduce_subscriptions`: the fit, every step, the arranged store and the tables. Memory is the sum
 of the anonymous memory of this process, the JVM and the Python workers, without the pages of mapped
-files, which they share. It is read twice a second, and the largest sum counts.
+files, which they share. It is read twice a second, and the result is the largest sum.
 """
 
 from __future__ import annotations

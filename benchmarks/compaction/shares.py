@@ -2,11 +2,12 @@
 
 Each workload has 100,000 subscriptions and 40,000 events; merging uses every second event as its
 sample. False forwards may be at most one percent of the events of the sample. The three strategies
-that advertise regions must advertise the same. Two of them compare many regions one by
-one if these leave most attributes free, and wide regions have many ranges; therefore all tables but
-the exact one get the first 20,000 subscriptions only. `hilbert` advertises ranges of cells on its
-three most selective attributes. Matching compares the reduced store with the full one, in turns, on
-20,000 events at once.
+that advertise regions must advertise the same number of regions. Two of them compare many regions
+one by one if these leave most attributes unconstrained, and for the fourth strategy, `hilbert`,
+wide regions have many ranges; therefore only the exact table gets all subscriptions, and the others
+get the first 20,000. `hilbert` advertises ranges of cells on the
+three most selective attributes. To compare matching, the reduced store and the full store match
+20,000 events at once, in turns.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ KEYS = {key: line for name in _WORKLOADS for key, line in _keys(name).items()}
 
 
 def run(only: frozenset[str]) -> dict[str, Value]:
-    """Return the results of all workloads of which a key is in `only`."""
+    """Return the results of all workloads that have a key in `only`."""
     results: dict[str, Value] = {}
     names = [name for name in _WORKLOADS if only & _keys(name).keys()]
     for n, name in enumerate(names):

@@ -17,7 +17,7 @@ from covey.testing.spark_oracle import match_with_spark
 __all__ = ["FAILURES", "MAX_DERIVED", "Found", "fitted", "found_by", "table_of", "wrong_among"]
 
 COVEY_FAILED = "covey failed on this predicate"
-"""Start of the reason if a possibly correct subscription is rejected (see `CompilerError`)."""
+"""Beginning of the reason if covey failed on a subscription (see `CompilerError`)."""
 
 FAILURES = (PySparkException, Py4JJavaError, CoveyError)
 """Errors of a job that fails as a whole."""
@@ -66,7 +66,7 @@ def found_by(model: MatcherModel, events: DataFrame) -> Found:
 
 
 def wrong_among(events: DataFrame, texts: Mapping[str, str], found: Found) -> list[str]:
-    """Return the ids of accepted subscriptions that do not match exactly the events of `where`.
+    """Return the ids of accepted subscriptions whose matches differ from those of `where`.
 
     The ids of subscriptions on which covey failed are included.
     """

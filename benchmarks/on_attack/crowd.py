@@ -39,7 +39,7 @@ _ZONES = 4
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to match events with additional subscriptions; `together` is the size of a group."""
+    """A way to match events with additional subscriptions, of which `together` form a group."""
 
     name: str
     attempt: Callable[[Texts], Found]

@@ -1,4 +1,4 @@
-"""Subscriptions that try to change, stop or delay the results of others, or to run code."""
+"""Hostile predicates: they try to change, stop or delay the results of others, or to run code."""
 
 from __future__ import annotations
 

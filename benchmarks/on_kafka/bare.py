@@ -1,8 +1,8 @@
 """The bare pipeline: from Kafka through `mapInArrow` to Kafka, with equal output and no matching.
 
 It runs as a process with the same kind of configuration file as `covey stream`: `python -m
-benchmarks.on_kafka.bare CONFIG.toml`. For each event it writes the mean number of notifications of
-an event, each as wide as covey's and with the event's id (`identity`).
+benchmarks.on_kafka.bare CONFIG.toml`. For each event it writes as many notifications as an event
+has with covey on average, each with the event's id and as many bytes as covey's (`identity`).
 """
 
 from __future__ import annotations

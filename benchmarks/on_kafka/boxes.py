@@ -1,7 +1,7 @@
 """Kafka messages of subscriptions to boxes in four dimensions, of changes, and of events.
 
-Boxes are cubes in [0, 1)^4. Their side depends on their number such that a uniform event is in ten
-of them on average.
+Boxes are cubes in [0, 1)^4. The more boxes there are, the shorter are their sides, so that a
+uniformly distributed event is always in ten of them on average.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EVENT = "{" + ",".join(f'"{name}":%r' for name in NAMES) + "}"
 
 
 def side(count: int) -> float:
-    """Return the side of each of `count` boxes.
+    """Return the length of the sides of each of `count` boxes.
 
     >>> round(1_000_000 * side(1_000_000) ** 4, 9)
     10.0
@@ -49,7 +49,7 @@ def subscriptions(count: int, of: int, random: np.random.Generator) -> list[byte
 
 
 def changed(count: int, of: int, random: np.random.Generator) -> list[bytes]:
-    """Return the ids of `count` random subscriptions, of `of` in all, that are changed."""
+    """Return the ids of `count` subscriptions to change, drawn from all `of` subscriptions."""
     numbers: NDArray[np.int64] = random.integers(0, of, count)
     return [identifier(number) for number in numbers.tolist()]
 

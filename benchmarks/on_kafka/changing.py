@@ -1,8 +1,8 @@
 """Cost of one batch of changes in the driver, by the number of subscriptions.
 
 The load is 500 changes/s and the usual events. The cost is read from covey's log of each batch: it
-is the time of all steps for changes, from reading the control topic to the batch decision. Medians
-are over batches with changes, which have about 150 to 300 changes each.
+is the time of all steps for changes, from reading the control topic to the batch decision. The
+result is the median over all batches with changes, which have about 150 to 300 changes each.
 """
 
 from __future__ import annotations

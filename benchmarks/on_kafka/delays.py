@@ -2,10 +2,11 @@
 
 A delay is the append time of a notification minus that of its event. The pipelines run one at a
 time, in turns, and each continues from its checkpoint. A pipeline starts under load, and warms up
-for some time after its first notification; then the window begins. Both get events and changes of
-subscriptions at the same rates. The bare pipeline ignores the changes, but they cause the same work
-for the server and the cores. Topics are read after the pipeline has ended. All notifications of all
-events that were appended in the window count.
+for some time after its first notification. Then the window begins, in which delays are measured.
+Both get events and changes of subscriptions at the same rates. The bare pipeline ignores the
+changes, but they cause the same work for the server and the cores. Topics are read after the
+pipeline has ended. Delays are those of all notifications of events that were appended in the
+window.
 """
 
 from __future__ import annotations

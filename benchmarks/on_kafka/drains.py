@@ -2,9 +2,9 @@
 
 A topic is filled with the backlog while its pipeline is not running. Then the pipeline starts,
 while subscriptions change. The number of notifications is read from the server ten times a second.
-The first part of the backlog is for warm-up. The time is from there to the last notification, with
-the pauses between batches. The number of processed events is computed from the share of
-notifications that are written.
+The first part of the backlog is for warm-up. The time is from the end of this part to the last
+notification, and includes the pauses between batches. The number of processed events is computed
+from the share of notifications that are written.
 """
 
 from __future__ import annotations

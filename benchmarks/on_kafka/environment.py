@@ -132,8 +132,8 @@ class Environment:
     def wait_until_written(self, process: Process, events: int, written: Callable[[], int]) -> None:
         """Wait until the notifications of a number of events are written.
 
-        They are taken as written if their number is near the expected one and does not grow any
-        more; `written` returns their number.
+        `written` returns the number of notifications so far. All count as written when this number
+        is near the expected one and does not grow any more.
         """
         expected = _NEARLY * boxes.MATCHES * events
         size, since = -1, time.monotonic()

@@ -1,8 +1,9 @@
 """Growth of memory and of the state folder in half an hour under load.
 
-The load is 70% of the highest rate, which was measured by the same run or is measured first, or the
-rate in an environment variable. Memory by kind of process and the size of the state folder are read
-every ten seconds. A plot of these values is written to `benchmarks/output/`.
+The load is the rate in an environment variable, or else 70% of the highest rate. If this run has
+not measured the highest rate yet, it is measured first. Memory by kind of process and the size of
+the state folder are read every ten seconds. A plot of these values is written to
+`benchmarks/output/`.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
 
 
 def growth(samples: Sequence[Sample], name: str) -> float:
-    """Return the largest size over the smallest.
+    """Return the largest value of a sample, divided by the smallest.
 
     >>> growth([{"jvm": 100.0}, {"jvm": 125.0}, {"jvm": 110.0}], "jvm")
     1.25

@@ -3,9 +3,9 @@
 A first start has subscriptions on the control topic, a few waiting events, and no state. Its time
 is from the start of the process to the append time of the first notification. A recovery is under
 load: the Python process of the driver is killed and started again at once (repeatedly, if it ends
-because the killed one still holds the folder). Notifications that the old JVM still writes do not
-count, nor do repeated ones: the time is from the kill to the end of the longest pause between new
-notifications.
+because the killed one still holds the folder). Notifications that the JVM of the killed
+driver still writes do not count, nor do repeated ones: the time is from the kill to the end of the
+longest pause between new notifications.
 """
 
 from __future__ import annotations

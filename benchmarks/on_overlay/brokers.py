@@ -3,11 +3,11 @@
 100,000 subscriptions arrive at the brokers of a binary tree in ten portions. Each portion arrives
 at all brokers at once, and updates that wait for a link are joined into one message. Then each
 event is published at a random broker. The figure `advertised` is the number of regions, or ranges
-of cells, that were advertised or withdrawn on all links, relative to flooding, which advertises
-every subscription on every link. `stored` is the mean number of regions or ranges that a broker
-stores of its neighbours, relative to the number of subscriptions. `false forwards` is the number of
-unnecessary forwards of events over the number of necessary ones. All deliveries are compared with
-an index of all subscriptions.
+of cells, that were advertised or withdrawn on all links, divided by the number with flooding, which
+advertises every subscription on every link. `stored` is the mean number of regions or ranges that a
+broker stores of its neighbours, relative to the number of subscriptions. `false forwards` is the
+number of unnecessary forwards of events over the number of necessary ones. All deliveries are
+compared with an index of all subscriptions.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _links(name: str, regions: Regions) -> MakeLink:
 
 
 class _Run:
-    """One network: it is built, all subscriptions are added, and all events are published."""
+    """The run of one network: all subscriptions are added, then all events are published."""
 
     def __init__(
         self, size: int, links: MakeLink, regions: Regions, events: Events, wanted: set[Any]

@@ -1,4 +1,4 @@
-"""Random runs of networks with faults, and of the rules as published, which lose events."""
+"""Random runs of networks with faults, and runs with the rules of the papers, which lose events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan on a real Kafka server: events in the topics of ten brokers, and missed notifications.
+"""A plan on a real Kafka server: shares of events at ten brokers, and missed notifications.
 
 The events are not uniform. The plan is made for one sample of events, and another sample is
 published. The command `covey plan deploy --once` forwards the events to the topics of the brokers.
@@ -134,7 +134,7 @@ def _notified(plan: Plan, parts: Iterable[tuple[Ints, Ints]], events: Floats) ->
 
     Args:
         plan: the plan with the subscribers.
-        parts: subscribers, each time with the rows of the events that they are matched with.
+        parts: chunks of the work: rows of subscribers, and rows of the events to match them with.
         events: all events.
     """
     all_subscribers, space = (

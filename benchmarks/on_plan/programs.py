@@ -77,7 +77,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
 
 
 def _growth(sizes: Sizes) -> float:
-    """Return the growth of the nonzeros of a first program with the number of subscribers.
+    """Return the factor by which a first program grows from the smallest to the largest table.
 
     The problem set is `interests`, whose programs are fast; all samples have one size.
     """

@@ -1,4 +1,4 @@
-"""Plans for tables of 100,000 to 10M subscribers on Spark, with constant memory in the driver.
+"""Plans for tables of 100,000 to 10M subscribers on Spark; the driver's memory stays constant.
 
 The time is from a table in Parquet files to the plan, including the broker of each row, which is
 written to the sink `noop`.

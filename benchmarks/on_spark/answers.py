@@ -1,7 +1,7 @@
-"""Comparison of answers by their number of pairs and a hash of all pairs.
+"""Comparison of results of matching by their number of pairs and a hash of all pairs.
 
 The hash is the sum of `xxhash64(event_id, id)` over all pairs, so their order does not
-matter. Covey's answers are compared with Spark's: those of a join, or of `where` with each of
+matter. covey's results are compared with Spark's: those of a join, or of `where` with each of
 several predicates.
 """
 
@@ -43,7 +43,7 @@ def digest(pairs: DataFrame) -> Digest:
 
 
 def agreed(what: str, covey: Digest, spark: Digest) -> Digest:
-    """Return the digest if both are equal, else raise RuntimeError."""
+    """Return the digest if those of covey and of Spark are equal, else raise RuntimeError."""
     if covey != spark:
         raise RuntimeError(f"answers of {what} differ: covey has {covey}, Spark has {spark}")
     return covey
@@ -61,7 +61,7 @@ def chosen_by_where(events: DataFrame, subscriptions: DataFrame) -> Digest:
 def _kept(events: DataFrame, given: Sequence[tuple[int, str]]) -> DataFrame:
     """Return the pairs of several predicates from one pass over the events.
 
-    `when`, like `where`, accepts true only, not null.
+    A pair is returned only if the predicate is true; null counts as false, as with `where`.
     """
     ids = [F.when(F.expr(text), F.lit(number).cast("long")) for number, text in given]
     return events.select("event_id", F.explode(F.array_compact(F.array(*ids))).alias("id"))

@@ -1,9 +1,9 @@
 """Operators with the output of a transform but without matching: the minimal cost of `mapInArrow`.
 
-They read the same columns in batches of the same size, and have the same output schema. Their lists
-of ids are those of the first events, which were computed before and are used repeatedly. For lists,
-the output is a slice of one Arrow array; for pairs, slices of it and of prepared row numbers. So
-the cost of a batch is only that of its transfer by Arrow and Spark.
+They read the same columns in batches of the same size, and have the same output schema. Their ids
+are those that matched the first events; these lists were computed before, and are used again and
+again. An output with arrays is a slice of one Arrow array; an output with pairs consists of slices
+of the ids and of prepared row numbers. So a batch costs only its transfer by Arrow and Spark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Covey beside hand-written Spark SQL, at 100,000 subscriptions: joins on bins and a nested loop.
+"""covey and hand-written Spark SQL with 100,000 subscriptions: joins on bins, a nested loop.
 
 All write pairs into the sink `noop`; covey uses Arrow batches of 50,000 rows. The best join on bins
 is chosen with fewer events, then takes turns with covey on the same events. Bins are on two of the
@@ -41,7 +41,7 @@ KEYS = {
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """Return the results of all joins of which a key is in `only`."""
+    """Return the results of all joins that have a key in `only`."""
     results: dict[str, Value] = {}
     for name in _BINNED:
         keys = {f"vs_{name}", f"{name}_events_per_s", f"{name}_best"}

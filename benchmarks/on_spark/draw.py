@@ -1,4 +1,4 @@
-"""Rows `start` to `stop` - 1 of a workload, as record batches of a table."""
+"""Functions that return the rows `start` to `stop` - 1 of a workload as an Arrow record batch."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ KEYS |= {
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """Return the results of all fits of which a key is in `only`."""
+    """Return the results of all fits that have a key in `only`."""
     measured: dict[str, Value] = {}
     for name, case in _CASES.items():
         if keys(name, case.text).keys() & only:

@@ -1,4 +1,4 @@
-"""Events per second of a transform beside an operator that emits as much without matching.
+"""Events per second of a transform, and of an operator that emits as much without matching.
 
 Both times are from the call (`transform` or `mapInArrow`) to the last row in the sink `noop`. They
 include planning, reading Parquet files, and the transfer between JVM and Python in both directions.
@@ -29,7 +29,7 @@ _SAME = 0.02  # largest relative difference of the number of emitted ids, beside
 
 
 def run(environment: Environment, only: frozenset[str]) -> dict[str, Value]:
-    """Return the results of all cases of which a key is in `only`."""
+    """Return the results of all cases that have a key in `only`."""
     results: dict[str, Value] = {}
     for name, case in CASES.items():
         runs = [run for run in RUNS if run.case == name and {run.ratio, run.rate} & only]

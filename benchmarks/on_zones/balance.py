@@ -71,7 +71,7 @@ def run(sizes: Sizes, only: frozenset[str]) -> dict[str, Value]:
 
 
 def _imbalance(work: NDArray[Any], owners: NDArray[np.int64]) -> float:
-    """Return the largest work of a partition over the mean; `owners` are partitions per zone."""
+    """Return the largest work of a partition over the mean; `owners` is the number per zone."""
     return round(float((work / owners).max() * owners.sum() / work.sum()), 3)
 
 

@@ -2,11 +2,11 @@
 
 Subscriptions are uniform boxes in four dimensions. Their sides shrink with the fourth root of the
 number of zones, so that an event has the same number of matches for every number of zones. There
-are also 100,000 events per zone; with fewer zones, they are matched repeatedly, so that every turn
-matches the same number of events. The time is that of matching, in one process, with the segment of
-the zone and the broadcast segment, in batches of the size that a worker gets. It excludes splitting
-the space, building the segments, and the shuffle. Numbers of zones take turns, and medians count. A
-step is from one number of zones to the next.
+are also 100,000 events per zone. If there are fewer zones, the events are matched several times, so
+that every turn matches the same number of events. The time is that of matching, in one process,
+with the segment of the zone and the broadcast segment, in batches of the size that a worker gets.
+It excludes splitting the space, building the segments, and the shuffle. The numbers of zones are
+measured in turns, and results are medians. Growth is measured from one number of zones to the next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SMART replication beside PURE: storage that it saves, and the cost of its second shuffle.
+"""SMART replication compared with PURE: the storage it saves, the cost of its second shuffle.
 
 The boxes of the workload `skewed`, of which wide ones cover most others, are in 16 zones on Spark.
 The time is from the call of `transform` to the last row in the sink `noop`. Arrow batches have

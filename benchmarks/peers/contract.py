@@ -15,7 +15,7 @@ Found = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Pairs in any order: rows of events, and for each the row of a subscription that it matches."""
 
 Look = Literal["all", "sorted", "windows"]
-"""Variant of a matcher: it scans whole lists, until a sorted end, or a window of each list."""
+"""Variant of a matcher: it scans a list completely, up to an end that is too large, or a window."""
 
 P = TypeVar("P")
 

@@ -1,7 +1,7 @@
 """Hook of MkDocs: draw Mermaid diagrams in the browser, with a script that the site itself serves.
 
-`make docs` fetches the script. Without it, as in tests, a diagram stays the text that it is written
-in: the theme would otherwise load a script from elsewhere.
+`make docs` fetches the script. If the script is missing, as in tests, the source text of a diagram
+is shown: otherwise the theme would load a script from another site.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ URI = f"javascripts/{SCRIPT.name}"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the script, and the fence that it draws, if the script is there."""
+    """If the script exists, add it to the site, and let it draw fenced `mermaid` blocks."""
     if SCRIPT.exists():
         config.extra_javascript.append(URI)
         fence = {"name": "mermaid", "class": "mermaid", "format": fence_code_format}

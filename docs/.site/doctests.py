@@ -1,4 +1,4 @@
-"""Examples in docstrings become code blocks; Markdown would take `>>>` for a quotation."""
+"""Extension of griffe: examples in docstrings become code blocks, not Markdown quotations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Doctests", "fenced"]
 
 
 class Doctests(griffe.Extension):
-    """Gives every docstring that has examples its fences."""
+    """Extension that adds a fence around each example of a docstring."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         if obj.docstring is not None:

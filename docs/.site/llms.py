@@ -1,8 +1,8 @@
 """Hook of MkDocs: write `llms.txt`, an index of all pages, and the Markdown of every page.
 
-The Markdown of a page has the path that it has in `docs/`, so that relative links between pages
-work: `how-to/zones.md` lies beside the folder of `how-to/zones/index.html`. A page of the Python
-API is a list of names there, because its text comes from docstrings.
+The Markdown of a page has the same path in the site as in `docs/`, so that relative links between
+pages work: `how-to/zones.md` lies beside the folder of `how-to/zones/index.html`. The Markdown of a
+page of the Python API is only a list of names, because its text comes from docstrings.
 """
 
 from __future__ import annotations
