@@ -1,8 +1,10 @@
-"""The checks of `covey doctor`, each of which returns its findings as a DataFrame.
+"""The checks of `covey doctor`, as columns over the facts about subscriptions.
 
-A DataFrame of findings has the columns kind, id, predicate, problem, line and column. The line and
-the column are null unless the problem has a position in the predicate. An argument `facts` is the
-result of `analyze_subscriptions`.
+Facts are the result of `analyze_subscriptions` and, for checks of matches, the column `count`: the
+number of events of the sample that the subscription matches. A problem is a struct of the kind and
+a text; it is null for a subscription without this problem. A DataFrame of findings has the columns
+kind, id, predicate, problem, line and column. The line and the column are null unless the problem
+has a position in the predicate.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType
+from pyspark.sql.types import BinaryType, DataType
 
 from covey.sql_names import quote_identifier
 
@@ -21,12 +23,13 @@ __all__ = [
     "CHECKS",
     "CheckInfo",
     "CheckKind",
-    "find_broad",
-    "find_duplicates",
-    "find_null_attribute_conditions",
+    "describe_broad",
+    "describe_duplicate",
+    "describe_null_attributes",
+    "describe_unsatisfiable",
+    "find_problems",
     "find_rejected",
-    "find_unsatisfiable",
-    "to_findings",
+    "is_unmatched",
 ]
 
 
@@ -81,80 +84,89 @@ CHECKS = {
 
 def find_rejected(rejected_subscriptions: DataFrame) -> DataFrame:
     """Return a finding for each row of `model.rejectedSubscriptions`, which cannot be read."""
-    renamed = rejected_subscriptions.withColumnRenamed(rejected_subscriptions.columns[0], "id")
-    return to_findings(CheckKind.REJECTED, renamed, F.col("error"), F.col("line"), F.col("column"))
+    return rejected_subscriptions.select(
+        F.lit(CheckKind.REJECTED.value).alias("kind"),
+        F.col(quote_identifier(rejected_subscriptions.columns[0])).alias("id"),
+        "predicate",
+        F.col("error").alias("problem"),
+        "line",
+        "column",
+    )
 
 
-def find_unsatisfiable(facts: DataFrame) -> DataFrame:
-    """Return a finding for each subscription that no event can match."""
-    problem = F.lit("its conditions exclude each other, or compare with null")
-    return to_findings(CheckKind.NEVER, facts.where("is_never"), problem)
-
-
-def find_duplicates(facts: DataFrame) -> DataFrame:
-    """Return a finding for each subscription that repeats one with a smaller id.
-
-    Both have the same owner, and their predicates mean the same.
-    """
-    same = Window.partitionBy("owner", "meaning").orderBy("id")
-    known = facts.where("meaning IS NOT NULL").withColumn("first", F.first("id").over(same))
-    is_bytes = isinstance(facts.schema["id"].dataType, BinaryType)
-    first = F.lower(F.hex("first")) if is_bytes else F.col("first").cast("string")
-    problem = F.concat(F.lit("means the same as "), first)
-    return to_findings(CheckKind.DUPLICATE, known.where("id <> first"), problem)
-
-
-def find_broad(
-    facts: DataFrame, match_counts: DataFrame, max_match_share: float, event_count: int
-) -> DataFrame:
-    """Return a finding for each subscription that matches too many events of the sample.
+def find_problems(facts: DataFrame, problems: Sequence[Column]) -> DataFrame:
+    """Return a finding for each problem of each subscription, in one pass.
 
     Args:
         facts: facts about the subscriptions.
-        match_counts: columns `id` and `count`, the number of events that the subscription matches.
+        problems: results of the functions below, which are null for subscriptions without problem.
+    """
+    described = facts.select("id", "predicate", F.array(*problems).alias("problems"))
+    found = F.explode(F.filter("problems", lambda problem: problem.isNotNull()))
+    return described.select("id", "predicate", found.alias("found")).select(
+        F.col("found.kind").alias("kind"),
+        "id",
+        "predicate",
+        F.col("found.problem").alias("problem"),
+        F.lit(None).cast("int").alias("line"),
+        F.lit(None).cast("int").alias("column"),
+    )
+
+
+def describe_unsatisfiable() -> Column:
+    """Return the problem of a subscription that no event can match."""
+    problem = F.lit("its conditions exclude each other, or compare with null")
+    return _describe(CheckKind.NEVER, F.col("is_never"), problem)
+
+
+def describe_null_attributes(null_attributes: Sequence[str]) -> Column:
+    """Return the problem of a subscription that constrains an attribute in `null_attributes`.
+
+    These attributes are null in all events.
+    """
+    which = F.array_intersect("attributes", _to_array(null_attributes))
+    problem = F.concat(F.lit("no event has a value of "), F.array_join(which, ", "))
+    return _describe(CheckKind.ABSENT, F.size(which) > 0, problem)
+
+
+def describe_broad(max_match_share: float, event_count: int) -> Column:
+    """Return the problem of a subscription that matches too many events of the sample.
+
+    Args:
         max_match_share: largest share of the events that a subscription may match.
         event_count: number of events in the sample.
     """
     percent = F.format_number(100.0 * F.col("count") / event_count, 1)
     problem = F.concat(F.lit("matches "), percent, F.lit(f"% of {event_count:,} events"))
-    return to_findings(
-        CheckKind.BROAD,
-        facts.join(match_counts.where(F.col("count") > max_match_share * event_count), "id"),
-        problem,
-    )
+    return _describe(CheckKind.BROAD, F.col("count") > max_match_share * event_count, problem)
 
 
-def find_null_attribute_conditions(facts: DataFrame, null_attributes: Sequence[str]) -> DataFrame:
-    """Return a finding for each subscription that constrains an attribute in `null_attributes`.
+def describe_duplicate(id_type: DataType) -> Column:
+    """Return the problem of a subscription that repeats one with a smaller id.
 
-    These attributes are null in all events.
+    Both have the same owner, and their predicates mean the same.
     """
-    which = F.array_intersect(
-        "attributes", F.array(*map(F.lit, null_attributes)).cast("array<string>")
-    )
-    problem = F.concat(F.lit("no event has a value of "), F.array_join(which, ", "))
-    return to_findings(CheckKind.ABSENT, facts.where(F.size(which) > 0), problem)
+    same = Window.partitionBy("owner", "meaning").orderBy("id")
+    first = F.first("id").over(same)
+    text = F.lower(F.hex(first)) if isinstance(id_type, BinaryType) else first.cast("string")
+    is_duplicate = F.col("meaning").isNotNull() & (F.col("id") != first)
+    return _describe(CheckKind.DUPLICATE, is_duplicate, F.concat(F.lit("means the same as "), text))
 
 
-def to_findings(
-    kind: CheckKind, frame: DataFrame, problem: Column, line: Column | None = None,
-    column: Column | None = None,
-) -> DataFrame:  # fmt: skip
-    """Return a finding for each row of a DataFrame with the columns id and predicate.
+def is_unmatched(null_attributes: Sequence[str]) -> Column:
+    """Return whether a subscription matches no event of the sample for no other known reason.
 
     Args:
-        kind: the check.
-        frame: the DataFrame.
-        problem: column with the text of the finding.
-        line: column with the line of the problem in the predicate; None if there is none.
-        column: column with the position of the problem in its line; None if there is none.
+        null_attributes: attributes that are null in all events.
     """
-    nowhere = F.lit(None).cast("int")
-    return frame.select(
-        F.lit(kind.value).alias("kind"),
-        F.col(quote_identifier("id")),
-        "predicate",
-        problem.alias("problem"),
-        (nowhere if line is None else line).alias("line"),
-        (nowhere if column is None else column).alias("column"),
-    )
+    is_null = F.arrays_overlap("attributes", _to_array(null_attributes))
+    return (F.col("count") == 0) & ~F.col("is_never") & ~is_null
+
+
+def _describe(kind: CheckKind, is_found: Column, problem: Column) -> Column:
+    found = F.struct(F.lit(kind.value).alias("kind"), problem.alias("problem"))
+    return F.when(is_found, found)
+
+
+def _to_array(names: Sequence[str]) -> Column:
+    return F.array(*map(F.lit, names)).cast("array<string>")

@@ -1,4 +1,4 @@
-"""What `covey doctor` finds in events: attributes that are always null, and matches of a sample."""
+"""What `covey doctor` finds in events: their columns in general, and the matches of a sample."""
 
 from __future__ import annotations
 
@@ -11,31 +11,56 @@ from pyspark.sql import functions as F
 from covey.cli.io.sources import repartition_small
 from covey.space import Attribute
 from covey.spark import MatcherModel
-from covey.spark.schemas import select_attribute
+from covey.spark.schemas import select_attribute, select_column
 from covey.sql_names import quote_identifier
 
-__all__ = ["NullAttributes", "count_matches_by_id", "find_null_attributes"]
+__all__ = ["EventSummary", "count_matches_by_id", "summarize_events"]
 
 _SAMPLE_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
-class NullAttributes:
-    """The number of events, and the attributes that are null in all of them."""
+class EventSummary:
+    """The number of events, and what was found in their columns.
+
+    Attributes:
+        event_count: number of events.
+        null_attributes: attributes that are null in all events, in alphabetical order.
+        enumerable_columns: columns that have few different values.
+    """
 
     event_count: int
-    names: list[str]
+    null_attributes: list[str]
+    enumerable_columns: list[str]
 
 
-def find_null_attributes(events: DataFrame, attributes: Sequence[Attribute]) -> NullAttributes:
-    """Count the events, and find the attributes that are null in all of them, in one pass.
+def summarize_events(
+    events: DataFrame, attributes: Sequence[Attribute], text_columns: Sequence[str],
+    max_distinct: int,
+) -> EventSummary:  # fmt: skip
+    """Count the events and the values of their columns, in one pass.
 
-    Attributes may be derived.
+    Args:
+        events: the events.
+        attributes: attributes that may be null in all events; they may be derived.
+        text_columns: columns that may have few different values.
+        max_distinct: number of different values up to which a column is enumerable. It is compared
+            with an estimate, whose error is about 5%.
     """
-    values = events.select(*(select_attribute(a).alias(f"a{n}") for n, a in enumerate(attributes)))
-    row = values.agg(F.count(F.lit(1)), *(F.count(name) for name in values.columns)).collect()[0]
-    counted = zip(attributes, row[1:], strict=True)
-    return NullAttributes(row[0], sorted(one.name for one, count in counted if not count))
+    values = [select_attribute(a).alias(f"a{n}") for n, a in enumerate(attributes)]
+    texts = [select_column(name).alias(f"t{n}") for n, name in enumerate(text_columns)]
+    row = events.select(*values, *texts).agg(
+        F.count(F.lit(1)),
+        *(F.count(f"a{n}") for n in range(len(values))),
+        *(F.approx_count_distinct(f"t{n}") for n in range(len(texts))),
+    ).collect()[0]  # fmt: skip
+    event_count, counts, estimates = row[0], row[1 : len(values) + 1], row[len(values) + 1 :]
+    names = [one.name for one in attributes]
+    return EventSummary(
+        event_count,
+        sorted(name for name, count in zip(names, counts, strict=True) if not count),
+        [name for name, n in zip(text_columns, estimates, strict=True) if n <= max_distinct],
+    )
 
 
 def count_matches_by_id(

@@ -16,9 +16,14 @@ from pyspark.sql import functions as F
 
 from covey.cli.doctor import checks
 from covey.cli.doctor.checks import CheckKind
-from covey.cli.doctor.event_checks import count_matches_by_id, find_null_attributes
+from covey.cli.doctor.event_checks import count_matches_by_id, summarize_events
 from covey.cli.doctor.subscription_facts import analyze_subscriptions
-from covey.cli.doctor.value_suggestions import collect_text_values, find_unknown_values
+from covey.cli.doctor.value_suggestions import (
+    MAX_VALUES,
+    collect_text_values,
+    find_unmatched,
+    list_text_columns,
+)
 from covey.cli.io.sources import TableSource, cast_vectors_to_float, check_columns
 from covey.cli.progress import StepProgress
 from covey.spark import Matcher
@@ -90,52 +95,43 @@ class DoctorJob:
             ).fit(subscriptions)  # fmt: skip
         with progress.track_step("analyse", spark):
             space = model._state.space
-            refused = model.rejectedSubscriptions
-            known = analyze_subscriptions(
+            rejected = model.rejectedSubscriptions.cache()
+            rejected_ids = rejected.select(F.col(quote_identifier(self.id_column)).alias("id"))
+            facts = analyze_subscriptions(
                 subscriptions, space, self.id_column, self.predicate_column, self.owner_column
-            ).join(
-                refused.select(F.col(quote_identifier(self.id_column)).alias("id")),
-                "id",
-                "left_anti",
             )
-            known = known.cache()
-            attributes = known.select(F.explode("attributes")).distinct().collect()
+            facts = facts.join(rejected_ids, "id", "left_anti").cache()
+            names = [row[0] for row in facts.select(F.explode("attributes")).distinct().collect()]
         with progress.track_step("try events", spark):
-            seen = find_null_attributes(events, [space[row[0]] for row in attributes])
-            kinds = [
-                checks.find_rejected(refused),
-                checks.find_unsatisfiable(known),
-                checks.find_null_attribute_conditions(known, seen.names),
-                checks.find_duplicates(known),
+            text_columns = (
+                list_text_columns(events, names) if CheckKind.UNKNOWN_VALUE in self.kinds else []
+            )
+            summary = summarize_events(
+                events, [space[name] for name in names], text_columns, MAX_VALUES
+            )
+            problems = [
+                checks.describe_unsatisfiable(),
+                checks.describe_null_attributes(summary.null_attributes),
             ]
-            event_count = seen.event_count
+            if CheckKind.DUPLICATE in self.kinds:
+                problems.append(checks.describe_duplicate(facts.schema["id"].dataType))
+            parts = [checks.find_rejected(rejected)]
+            event_count = summary.event_count
             if _ON_MATCHES & set(self.kinds):
                 counts, event_count = count_matches_by_id(
-                    model, events, seen.event_count, self.sample_size
+                    model, events, event_count, self.sample_size
                 )
-                kinds.append(checks.find_broad(known, counts, self.max_match_share, event_count))
-                unmatched = known.join(counts, "id", "left_anti").where(
-                    ~F.col("is_never")
-                    & ~F.arrays_overlap(
-                        "attributes", F.array(*map(F.lit, seen.names)).cast("array<string>")
-                    )
-                )
-                values = {}
-                if CheckKind.UNKNOWN_VALUE in self.kinds:
-                    values = collect_text_values(events, [row[0] for row in attributes])
-                wrong = find_unknown_values(unmatched, values, space.limits).cache()
-                kinds.append(
-                    checks.to_findings(
-                        CheckKind.UNKNOWN_VALUE, wrong, F.col("problem"), F.col("line"),
-                        F.col("column"),
-                    )
-                )  # fmt: skip
-                problem = F.lit(f"matches none of {event_count:,} events")
-                others = unmatched.join(wrong.select("id"), "id", "left_anti")
-                kinds.append(checks.to_findings(CheckKind.UNMATCHED, others, problem))
+                count = F.coalesce("count", F.lit(0)).alias("count")
+                facts = facts.join(counts, "id", "left").select(*facts.columns, count).cache()
+                problems.append(checks.describe_broad(self.max_match_share, event_count))
+                values = collect_text_values(events, summary.enumerable_columns)
+                unmatched = facts.where(checks.is_unmatched(summary.null_attributes))
+                parts.append(find_unmatched(unmatched, values, space.limits, event_count))
+            parts.append(checks.find_problems(facts, problems))
             chosen = [kind.value for kind in self.kinds]
-            found = reduce(DataFrame.unionByName, kinds).where(F.col("kind").isin(chosen)).cache()
-            sums = {row["kind"]: row["count"] for row in found.groupBy("kind").count().collect()}
-        total = model.numSubscriptions + refused.count()
-        sampled = f"{event_count:,} of " if event_count < seen.event_count else ""
-        return DoctorReport(found, sums, total, f"{sampled}{seen.event_count:,} events")
+            findings = reduce(DataFrame.unionByName, parts).where(F.col("kind").isin(chosen))
+            findings = findings.cache()
+            sums = {row["kind"]: row["count"] for row in findings.groupBy("kind").count().collect()}
+        total = model.numSubscriptions + rejected.count()
+        sampled = f"{event_count:,} of " if event_count < summary.event_count else ""
+        return DoctorReport(findings, sums, total, f"{sampled}{summary.event_count:,} events")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 
-from pyspark.sql import Row
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as F
 from rich.console import Console
 from rich.text import Text
 
@@ -26,13 +28,13 @@ def print_summary(console: Console, report: DoctorReport, max_per_kind: int) -> 
         soft_wrap=True,
         highlight=False,
     )
+    first = _collect_first_findings(report.findings, to_row_limit(max_per_kind))
     for kind, info in CHECKS.items():
         if kind not in counts:
             continue
         heading = Text.assemble("\n", (info.heading, "bold"), f" ({counts[kind]:,}): {info.advice}")
         console.print(heading, soft_wrap=True, highlight=False)
-        kept = report.findings.where(f"kind = '{kind}'").orderBy("id")
-        for row in kept.limit(to_row_limit(max_per_kind)).collect():
+        for row in first[kind]:
             console.print(_format_finding(row), soft_wrap=True, highlight=False)
         if counts[kind] > max_per_kind:
             console.print(f"  … and {counts[kind] - max_per_kind:,} more", highlight=False)
@@ -48,6 +50,15 @@ def print_json(report: DoctorReport) -> None:
             "advice": info.advice,
         }
         print(json.dumps({name: value for name, value in fields.items() if value is not None}))
+
+
+def _collect_first_findings(findings: DataFrame, limit: int) -> defaultdict[str, list[Row]]:
+    """Return the findings with the smallest ids, at most `limit` of each kind."""
+    rank = F.row_number().over(Window.partitionBy("kind").orderBy("id"))
+    first = defaultdict(list)
+    for row in findings.withColumn("rank", rank).where(F.col("rank") <= limit).collect():
+        first[row["kind"]].append(row)
+    return first
 
 
 def _format_count(count: int, noun: str) -> str:

@@ -1,7 +1,8 @@
 """Values in predicates that no event has, with the most similar value that an event has.
 
 For example, `city = 'rome'` matches nothing if the events have 'Rome'. Only subscriptions that
-match no event of the sample are examined, and only columns of texts with at most 5,000 values.
+match no event of the sample are examined, and only columns of texts with at most about 5,000
+values.
 """
 
 from __future__ import annotations
@@ -15,71 +16,92 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructType
 
+from covey.cli.doctor.checks import CheckKind
 from covey.errors import PredicateError
 from covey.language.text_comparisons import find_text_comparisons
 from covey.space import PredicateLimits
 from covey.spark.id_types import IdType
-from covey.sql_names import quote_identifier
+from covey.spark.schemas import select_column
 
-__all__ = ["collect_text_values", "find_unknown_values", "suggest_value"]
+__all__ = [
+    "MAX_VALUES",
+    "collect_text_values",
+    "find_unmatched",
+    "list_text_columns",
+    "suggest_value",
+]
 
-_MAX_COLUMNS, _MAX_VALUES = 20, 5_000
+MAX_VALUES = 5_000
+"""Columns with more different values are not examined."""
+
+_MAX_COLUMNS = 20
 _MIN_SIMILARITY = 0.75
 
 ValuesByColumn = Mapping[str, Sequence[str]]
 
 
+def list_text_columns(events: DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return the text columns among the given columns, at most the first 20."""
+    texts = {f.name for f in events.schema.fields if isinstance(f.dataType, StringType)}
+    return [name for name in columns if name in texts][:_MAX_COLUMNS]
+
+
 def collect_text_values(events: DataFrame, columns: Sequence[str]) -> dict[str, list[str]]:
-    """Return the different values of each text column among the given columns.
-
-    Columns with more than 5,000 different values are left out.
-
-    Cost: a pass over the events for each column. Only the first 20 text columns are read.
-    """
-    texts = [f.name for f in events.schema.fields if isinstance(f.dataType, StringType)]
-    values = {}
-    for name in [name for name in columns if name in texts][:_MAX_COLUMNS]:
-        column = F.col(quote_identifier(name)).alias("value")
-        rows = events.select(column).distinct().limit(_MAX_VALUES + 1).collect()
-        if len(rows) <= _MAX_VALUES:
-            values[name] = sorted(row["value"] for row in rows if row["value"] is not None)
-    return values
+    """Return the different values of each of the given text columns, in one pass."""
+    values: dict[str, list[str]] = {name: [] for name in columns}
+    if columns:
+        pairs = [
+            F.struct(F.lit(name).alias("name"), select_column(name).alias("value"))
+            for name in columns
+        ]
+        exploded = events.select(F.explode(F.array(*pairs)).alias("pair")).select("pair.*")
+        for row in exploded.dropna().distinct().collect():
+            values[row["name"]].append(row["value"])
+    return {name: sorted(known) for name, known in values.items()}
 
 
-def find_unknown_values(
-    unmatched: DataFrame, values: ValuesByColumn, limits: PredicateLimits
+def find_unmatched(
+    unmatched: DataFrame, values: ValuesByColumn, limits: PredicateLimits, event_count: int
 ) -> DataFrame:
-    """Return the subscriptions that compare a column with a value that seems to be misspelt.
+    """Return a finding for each subscription that matches no event of the sample.
 
-    No event has this value, but events have a similar one.
+    If it compares a column with a value that no event has, but events have a similar one, then the
+    value seems to be misspelt, and this is the finding.
 
     Args:
-        unmatched: columns `id` and `predicate` of subscriptions that match no event of the sample.
+        unmatched: facts about the subscriptions that match no event of the sample.
         values: the values of events by column.
         limits: limits for predicates.
-
-    Returns:
-        A DataFrame with the columns `id`, `predicate`, `problem`, `line` and `column`; the last two
-        are the position of the comparison.
+        event_count: number of events in the sample.
     """
-    schema = StructType().add("id", unmatched.schema["id"].dataType).add("predicate", StringType())
-    schema = schema.add("problem", StringType())
-    schema = schema.add("line", IntegerType()).add("column", IntegerType())
-    id_type = IdType.from_spark("id", schema["id"].dataType).arrow_type
-    task = _UnknownValueTask({name.lower(): list(v) for name, v in values.items()}, limits, id_type)
+    id_field = unmatched.schema["id"]
+    schema = (
+        StructType()
+        .add("kind", StringType())
+        .add("id", id_field.dataType)
+        .add("predicate", StringType())
+        .add("problem", StringType())
+        .add("line", IntegerType())
+        .add("column", IntegerType())
+    )
+    id_type = IdType.from_spark("id", id_field.dataType).arrow_type
+    lower = {name.lower(): list(known) for name, known in values.items()}
+    task = _UnmatchedTask(lower, limits, id_type, f"matches none of {event_count:,} events")
     return unmatched.select("id", "predicate").mapInArrow(task, schema)
 
 
 @dataclass(frozen=True, slots=True)
-class _UnknownValueTask:
-    """Function for `mapInArrow` that examines predicates.
+class _UnmatchedTask:
+    """Function for `mapInArrow` that explains why predicates match no event.
 
-    `values` are the values of events by the name of their column in lower case.
+    `values` are the values of events by the name of their column in lower case. `problem` is the
+    text of a finding if no value seems to be misspelt.
     """
 
     values: dict[str, list[str]]
     limits: PredicateLimits
     id_type: pa.DataType
+    problem: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -87,17 +109,18 @@ class _UnknownValueTask:
                 suggest_value(text, self.values, self.limits)
                 for text in batch.column(1).to_pylist()
             ]
+            kinds = [CheckKind.UNKNOWN_VALUE if e else CheckKind.UNMATCHED for e in errors]
+            texts = [f"{e.problem}; {e.hint}" if e else self.problem for e in errors]
             columns = [
+                pa.array([kind.value for kind in kinds], pa.string()),
                 batch.column(0).cast(self.id_type),
                 batch.column(1).cast(pa.string()),
-                pa.array([e and f"{e.problem}; {e.hint}" for e in errors], pa.string()),
+                pa.array(texts, pa.string()),
                 pa.array([e and e.line for e in errors], pa.int32()),
                 pa.array([e and e.column for e in errors], pa.int32()),
             ]
-            names = ["id", "predicate", "problem", "line", "column"]
-            yield pa.RecordBatch.from_arrays(columns, names).filter(
-                pa.array([e is not None for e in errors])
-            )
+            names = ["kind", "id", "predicate", "problem", "line", "column"]
+            yield pa.RecordBatch.from_arrays(columns, names)
 
 
 def suggest_value(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
+from functools import partial
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Message, Producer
 
 from covey.errors import StreamError
 from covey.stream.control.messages import SubscriptionChange
@@ -30,23 +32,54 @@ class DeadLetterProducer:
         """Send one dead letter per change, and return when Kafka has acknowledged all letters.
 
         Raises:
-            StreamError: Kafka did not acknowledge all letters within 60 seconds.
+            StreamError: Kafka refused a letter, or did not acknowledge all of them within 60
+                seconds.
         """
         if not changes:
             return
         if self._producer is None:
             self._producer = self._cluster.create_producer()
+        errors: list[KafkaError] = []
         for change in changes:
-            letter = {
-                "change": change.message_ref,
-                "subscription": change.subscription_id,
-                "reason": change.problem,
-            }
-            value = json.dumps(letter, ensure_ascii=False, separators=(",", ":")).encode()
-            self._producer.produce(self._topic, value, change.subscription_id.encode())
-            self._producer.poll(0)
-        if self._producer.flush(_TIMEOUT_S):
+            self._send(self._producer, change, errors)
+        is_unanswered = self._producer.flush(_TIMEOUT_S) > 0
+        if errors:
             raise StreamError(
-                f"Kafka did not acknowledge all dead letters to topic {self._topic!r} within "
-                f"{_TIMEOUT_S:g} seconds: check whether a Kafka server is down"
+                f"Kafka refused a dead letter to topic {self._topic!r}: {errors[0].str()}; check "
+                "that the topic exists, that the stream may write to it, and its max.message.bytes"
             )
+        if is_unanswered:
+            raise self._not_acknowledged()
+
+    def _send(
+        self, producer: Producer, change: SubscriptionChange, errors: list[KafkaError]
+    ) -> None:
+        """Add a dead letter to the queue of the producer; `errors` receives an error of Kafka."""
+        letter = {
+            "change": change.message_ref,
+            "subscription": change.subscription_id,
+            "reason": change.problem,
+        }
+        value = json.dumps(letter, ensure_ascii=False, separators=(",", ":")).encode()
+        key = change.subscription_id.encode()
+        deadline = time.monotonic() + _TIMEOUT_S
+        while True:
+            try:
+                producer.produce(self._topic, value, key, on_delivery=partial(_keep_error, errors))
+                break
+            except BufferError:  # the queue is full
+                if time.monotonic() > deadline:
+                    raise self._not_acknowledged() from None
+                producer.poll(1)
+        producer.poll(0)
+
+    def _not_acknowledged(self) -> StreamError:
+        return StreamError(
+            f"Kafka did not acknowledge all dead letters to topic {self._topic!r} within "
+            f"{_TIMEOUT_S:g} seconds: check whether a Kafka server is down"
+        )
+
+
+def _keep_error(errors: list[KafkaError], error: KafkaError | None, _: Message) -> None:
+    if error is not None:
+        errors.append(error)
