@@ -35,7 +35,7 @@ def test_attributes_with_different_types_are_not_compared(
 
 
 def test_doubles_are_not_narrowed_to_floats() -> None:
-    with pytest.raises(SchemaError, match="cast it to float"):
+    with pytest.raises(SchemaError, match="cast the column to float"):
         Events.from_arrow(pa.table({"x": [0.1]}), Space.from_types({"x": pa.float32()}))
 
 

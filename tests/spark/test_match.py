@@ -227,7 +227,9 @@ def test_range_ends_are_not_rounded(spark: SparkSession, events: DataFrame) -> N
         match=r"'odd' is bigint, but attribute 'price' is double.*cast the column",
     ):
         match(events, alerts, rangeCols={"price": ("low", "odd")})
-    with pytest.raises(InvalidArgumentError, match=r"'low' is int, but 'tags' is array<string>"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"'low' is int, but attribute 'tags' is array<string>"
+    ):
         match(events, alerts, rangeCols={"tags": ("low", "high")})
     with pytest.raises(
         InvalidArgumentError, match=r"'odd' is bigint, but the time of events is timestamp"
@@ -243,7 +245,7 @@ def test_the_limit_of_expressions_holds_over_all_tasks(
 
     texts = [(n, f"n + {n} = 10") for n in range(1, 80)]
     alerts = spark.createDataFrame(texts, "id int, predicate string")
-    with pytest.raises(PredicateError, match=r"more than 64 expressions.*maxDerived"):
+    with pytest.raises(PredicateError, match=r"more than 64 different expressions.*maxDerived"):
         match(events, alerts, handleInvalid="error")
     found = pairs(match(events, alerts, maxDerived=100))
     assert set(found) == expected(events, texts)
@@ -282,7 +284,8 @@ def test_messages_of_mistakes_say_what_to_do(
     with pytest.raises(InvalidArgumentError, match=r"no parameter rows: use one of eventCols, "):
         Matcher().setParams(rows=1)
     with pytest.raises(
-        InvalidArgumentError, match=r"length of each vector column.* got \{'v': 'x'\}"
+        InvalidArgumentError,
+        match=r"each vector column to its number of elements.* got \{'v': 'x'\}",
     ):
         Matcher(vectors={"v": "x"})  # type: ignore[dict-item]
     with pytest.raises(

@@ -61,7 +61,7 @@ def test_a_missing_file_is_named(folder: Path, missing: str, batch: int) -> None
     (folder / missing).unlink()
     said = (
         f"has no {missing}: it is not a checkpoint of a stream, or some of its files were deleted. "
-        "Delete"
+        "If you delete the whole folder, the stream begins"
     )
     with pytest.raises(StreamError, match=said):
         Checkpoint(LocalBackend(folder)).read_offset_ranges(batch)

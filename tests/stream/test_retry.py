@@ -58,5 +58,6 @@ def test_deleted_events_end_the_stream_after_30_seconds(clock: Clock) -> None:
         policy.next_delay_s(LOST, -1)
     assert str(raised.value) == (
         "events were deleted from Kafka before they were read: Could not read [6, 7). To continue "
-        "without them, delete state/checkpoint"
+        "without them, delete state/checkpoint: the stream then begins where [events] "
+        "starting_offsets says"
     )

@@ -25,7 +25,7 @@ def test_acknowledged_messages_survive_a_kill(tmp_path: Path) -> None:
 
 
 def test_a_missing_kafka_is_reported_with_the_way_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="download it with `make kafka`"):
+    with pytest.raises(FileNotFoundError, match="run `make kafka` to download it"):
         KafkaServer.on_free_ports(tmp_path, tmp_path / "kafka").start()
 
 
