@@ -50,7 +50,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Yield a session with two cores that retries failed tasks: plain `local[2]` does not retry."""
+    """Yield a session with two cores that retries failed tasks: plain `local[2]` does not retry.
+
+    It interprets expressions and plans each query once: for the few rows of a test, generating and
+    compiling code takes most of the time. `code_generation` enables it for a test.
+    """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
@@ -62,7 +66,20 @@ def spark() -> Iterator[SparkSession]:
         builder.config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .getOrCreate()
     )
     yield session
     session.stop()
+
+
+@pytest.fixture
+def code_generation(spark: SparkSession) -> Iterator[None]:
+    """Let Spark compile expressions, as it does by default, during a test."""
+    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+    yield
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")

@@ -197,6 +197,8 @@ def check_rows(name: str, rows: NDArray[Any], count: int, first: int = 0) -> Non
     """
     if rows.size and not (first <= rows.min() and rows.max() < count):
         wrong = rows.min() if rows.min() < first else rows.max()
+        if count <= first:
+            raise InvalidArgumentError(f"{name} must be empty: there are no rows, got {wrong}")
         raise InvalidArgumentError(f"{name} must be from {first} to {count - 1}, got {wrong}")
 
 

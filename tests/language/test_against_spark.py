@@ -25,10 +25,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.usefixtures("code_generation")
+def test_random_predicates_match_like_compiled_ones_of_spark(spark: SparkSession) -> None:
+    compare_random_predicates(spark, SessionSettings("UTC", True), seed=11)
+
+
 @pytest.mark.parametrize(
     ("settings", "seed"),
     [
-        (SessionSettings("UTC", True), 11),
         (SessionSettings("America/New_York", True), 12),
         (SessionSettings("Europe/Berlin", False), 13),
     ],
@@ -37,6 +41,10 @@ pytestmark = pytest.mark.integration
 def test_random_predicates_match_like_spark(
     spark: SparkSession, settings: SessionSettings, seed: int
 ) -> None:
+    compare_random_predicates(spark, settings, seed)
+
+
+def compare_random_predicates(spark: SparkSession, settings: SessionSettings, seed: int) -> None:
     rng = random.Random(seed)
     space = random_space(settings)
     table = random_events(rng, space, 100)

@@ -35,9 +35,13 @@ SMALL = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.databricks.delta.snapshotPartitions": "2",
 }
-"""Java compiles less for a process that ends in a minute, and few rows need few tasks."""
+"""Java compiles less for a process that ends in a minute; few rows need few tasks, and no compiled
+expressions."""
 SECONDS = 300.0  # for operations that take a few seconds, on busy machines
 
 T = TypeVar("T")

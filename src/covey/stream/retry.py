@@ -70,12 +70,13 @@ def summarize_error(error: Exception) -> str:
     """Return the first line of an error's message.
 
     If the message contains the traceback of a worker in which covey raised an error, the first line
-    of that error's message is returned.
+    of that error's message is returned. An error without a message is named by its class.
 
     >>> summarize_error(OSError("no such file\\nat …"))
     'no such file'
     """
-    return str(extract_worker_error(str(error)) or error).splitlines()[0]
+    message = str(extract_worker_error(str(error)) or error)
+    return next(iter(message.splitlines()), type(error).__name__)
 
 
 def _find_lost_events(message: str) -> str | None:
