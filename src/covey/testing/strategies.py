@@ -2,7 +2,7 @@
 
 Events and regions draw from the same few values, including the limits of each type and their
 neighbours, so that covers, overlaps and matches occur. The literals of predicates are those of
-`covey.testing.random_cases`. The module needs hypothesis; covey itself does not need it.
+`covey.testing.random_literals`. The module needs hypothesis; covey itself does not need it.
 
     from hypothesis import given, strategies as st
     from covey.testing.strategies import regions, spaces
