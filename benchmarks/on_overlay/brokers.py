@@ -43,7 +43,7 @@ KEYS = {
         for size in _SIZES
         for name in STRATEGIES
     },
-    "brokers_wrong": "lost, invented and repeated notifications of all networks: should be 0",
+    "brokers_wrong": "lost, spurious and repeated notifications of all networks: should be 0",
     "brokers_notifications": "notifications of all networks",
 }
 

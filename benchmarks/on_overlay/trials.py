@@ -25,7 +25,7 @@ _KINDS: list[Callable[[int], Any]] = [
 KEYS = {
     "trials": f"random runs with faults, {len(_KINDS)} kinds of networks in turns",
     "trials_lost": "lost notifications of these runs: should be 0",
-    "trials_invented": "invented notifications of these runs: should be 0",
+    "trials_invented": "spurious notifications of these runs: should be 0",
     "trials_notifications": "notifications of these runs",
     "printed_can_lost": f"notifications lost by the published rules of SMART in {_PRINTED} runs",
     "printed_brokers_lost": f"notifications lost with one table for all links in {_PRINTED} runs",

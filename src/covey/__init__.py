@@ -10,7 +10,7 @@ in the order in which data passes through them, are:
 - `language`: compiles predicates to regions, renders regions as predicates, explains predicates.
 - `index`: indexes over regions; each proposes candidates and then verifies them exactly.
 - `zones`: division of the event space into zones, among which work is distributed.
-- `covering`: finds redundant subscriptions, and builds few filters that cover all.
+- `covering`: finds redundant subscriptions, and builds filters that together cover all.
 - `store`: versions of a set of subscriptions, as immutable segments and manifests.
 - `routing`, `overlay`: routing tables of links, brokers and CAN nodes, with a simulator.
 - `plan`, `network`: assignment of subscribers to brokers, and the deployment of a plan.
@@ -20,7 +20,7 @@ in the order in which data passes through them, are:
 
 The modules beside the packages are:
 
-- `errors`: the tree of all exceptions that covey raises on purpose.
+- `errors`: the tree of the exceptions with which covey reports problems to its users.
 - `predicates`: functions that return predicates for circles, boxes, vectors and tags.
 - `_argument_checks`: checks of the types and ranges of arguments of public functions.
 - `sql_names`: quoting of column names for Spark SQL.

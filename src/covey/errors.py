@@ -1,4 +1,4 @@
-"""Tree of all exceptions that covey raises on purpose.
+"""Tree of the exceptions with which covey reports problems to its users.
 
 ```
 CoveyError
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class CoveyError(Exception):
-    """Base class: `except CoveyError` catches every exception that covey raises on purpose."""
+    """Base class: `except CoveyError` catches all exceptions with which covey reports problems."""
 
 
 class SchemaError(CoveyError):

@@ -155,12 +155,44 @@ def test_long_sums_are_read_in_linear_time() -> None:
 
 @pytest.mark.parametrize(
     "type_",
-    ["BOOL", "INT8", "NUMBER", "TEXT", "VARCHAR", "INT(3)", "DOUBLE PRECISION", "TIMESTAMPTZ",
+    ["BOOL", "INT8", "NUMBER", "TEXT", "GEOGRAPHY", "INT(3)", "DOUBLE PRECISION", "TIMESTAMPTZ",
      "STRING(3)", "DECIMAL(3, -1)"],
 )  # fmt: skip
 def test_types_that_spark_does_not_have_are_refused(type_: str) -> None:
     assert refusal(f"CAST(sym AS {type_}) IS NULL") is not None
     assert refusal(f"sym::{type_} IS NULL") is not None
+
+
+@pytest.mark.parametrize(
+    ("type_", "problem"),
+    [
+        ("uuid", "Spark has no type uuid"),
+        ("geometry", "Spark has no type geometry"),
+        ("string(3)", "Spark has no type string(…)"),
+        ("varchar", "varchar needs a length; CAST to string"),
+        ("CHAR", "CHAR needs a length; CAST to string"),
+        ("character", "character needs a length; CAST to string"),
+        ("character (3)", "a CAST to a text of limited length is outside the language"),
+        ("geography(4326)", "a CAST to geography is outside the language"),
+        ("GEOMETRY(0)", "a CAST to geometry is outside the language"),
+        ("INTERVAL DAY", "a CAST to interval is outside the language"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_a_type(type_: str, problem: str) -> None:
+    assert f": {problem}" in str(refusal(f"CAST(sym AS {type_}) IS NULL"))
+    assert f": {problem}" in str(refusal(f"sym::{type_} IS NULL"))
+
+
+def test_names_that_differ_only_in_case_are_ambiguous() -> None:
+    number, pair = pa.int64(), pa.struct([("id", pa.int64()), ("ID", pa.int64())])
+    parser = Parser(Space.from_types({"a": number, "A": number, "both": pair}))
+    rejected = parser.parse(["a = 1", "both.id = 1", "both.Id = 1", "both.no = 1"]).rejected
+    assert [str(rejected[row]).splitlines()[0].partition(": ")[2] for row in range(4)] == [
+        "'a' could be any of the columns a, A",
+        "'id' could be any of the fields id, ID of both",
+        "'Id' could be any of the fields id, ID of both",
+        "both has no field 'no'; its fields are id, ID",
+    ]
 
 
 @pytest.mark.parametrize("unit", ["ARRAY<", "array <", "STRUCT<a: ", "MAP<INT, "])

@@ -100,7 +100,7 @@ def test_vectors_of_the_wrong_type_are_refused() -> None:
 
 
 def test_vectors_that_are_no_columns_are_refused() -> None:
-    with pytest.raises(SchemaError, match="the schema has no column 'w', which vectors lists"):
+    with pytest.raises(SchemaError, match="columns that the schema does not have: 'w'"):
         Space.from_types({"v": FLOATS}, vectors={"v": 4, "w": 4})
 
 

@@ -119,10 +119,11 @@ def test_each_event_is_decided_by_its_last_batch(
 
 def test_events_without_a_decision_are_reported(tmp_path: Path) -> None:
     records = record_batches(tmp_path, {"ads": {"0": (3, 5)}}, {"ads": {"0": (5, 9)}})
-    for first, end, said in ((2, 5, "from 2 to before 3"), (4, 11, "from 9 to before 11")):
-        with pytest.raises(StreamError, match=f"'ads' partition 0 {said}: .*retention_s.*--versio"):
+    for first, end, from_, to in ((2, 5, 2, 3), (4, 11, 9, 11)):
+        said = f"'ads' partition 0 from offset {from_} up to, but not including, {to}: "
+        with pytest.raises(StreamError, match=f"{said}.*retention_s.*--version"):
             ReplayRange({"ads": {"0": first}}, {"ads": {"0": end}}).split_by_version(records)
-    with pytest.raises(StreamError, match="'ads' partition 1 from 0 to before 1"):
+    with pytest.raises(StreamError, match="partition 1 from offset 0 up to, but not including, 1"):
         ReplayRange({"ads": {"1": 0}}, {"ads": {"1": 1}}).split_by_version(records)
 
 

@@ -2,8 +2,9 @@
 
 Commands are thin: each reads its options, checks everything that can be checked without Spark, and
 then imports and starts the parts that take seconds. A command with more than one module is a
-package. The modules of these packages have common names: `command` declares the options, `job` does
-the work, `report` contains the counts, `summary` prints them, `plot` draws them.
+package. Modules for the same purpose have the same name in these packages: `command` declares the
+options (`commands` if there are several commands), `job` does the work, `report` contains the
+counts, `summary` prints them, and `plot` draws them.
 
 The modules and packages, in the order in which a command uses them, are:
 
@@ -17,7 +18,7 @@ The modules and packages, in the order in which a command uses them, are:
     preview         `covey preview`: what a predicate would have matched
     doctor          `covey doctor`: find wrong, duplicate and too broad subscriptions
     explain         `covey explain`: why an event matched a subscription, or did not
-    reduce          `covey reduce`: redundant subscriptions, and few filters for all
+    reduce          `covey reduce`: redundant subscriptions, and filters that cover all
     stream          `covey stream` and `covey status`: run a stream on Kafka, and watch it
     zones           `covey zones`: the zones of a saved model
     plan            `covey plan`: compare, make and deploy assignments of subscribers to brokers

@@ -46,7 +46,7 @@ def simulate(
     runs: Annotated[int, typer.Option(min=1, help="Number of runs, with consecutive seeds.")] = 1,
     faults: Annotated[
         bool,
-        typer.Option("--faults", help="Lose and repeat packets, and crash nodes."),
+        typer.Option("--faults", help="Lose and duplicate packets, and crash nodes."),
     ] = False,
     printed: Annotated[
         bool,

@@ -175,8 +175,10 @@ def _explain_failed_start(output: str) -> str:
 
 
 def has_java_class(spark: SparkSession, class_name: str) -> bool:
-    """Return whether Spark can load a Java class; True if the session has no access to Java."""
-    jvm = spark.sparkContext._jvm
+    """Return whether Spark can load a Java class; over Spark Connect, always True."""
+    context: SparkContext | None = getattr(spark, "_sc", None)
+    # Spark Connect has no access to Java, so it is unknown whether the server has the class.
+    jvm = None if context is None else context._jvm
     return jvm is None or bool(jvm.org.apache.spark.util.Utils.classIsLoadable(class_name))
 
 

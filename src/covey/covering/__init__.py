@@ -1,4 +1,4 @@
-"""Redundant subscriptions: covering, subsumption by a union, and merging into few filters.
+"""Redundant subscriptions: covering, subsumption by a union, and merging into filters.
 
 A region is redundant if it is equal to an earlier region, if another region covers it, or if it is
 subsumed: the union of several other regions contains it. All other regions are active; their union

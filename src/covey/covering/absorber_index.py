@@ -1,4 +1,7 @@
-"""Index of possible absorbers: boxes in a fixed order, and a search for boxes with a point."""
+"""Index of possible absorbers: boxes in a fixed order, and a search for those that contain a point.
+
+A box may absorb only boxes that come later in the order.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ MAX_CANDIDATES = 64
 
 @dataclass(frozen=True, slots=True)
 class AbsorberIndex:
-    """Boxes with their ranks, and indexes that find the boxes that contain a point of codes.
+    """Boxes with their ranks, and indexes that find the boxes that contain a point.
 
     A point has one code per axis. Codes are indexed as integer values. Because null and the gaps
     between interval ends have codes as well, a point need not correspond to a possible event.

@@ -66,10 +66,10 @@ class Axis:
         return int(self.codes[-1])
 
     def to_code_intervals(self, batch: Scalars) -> tuple[Codes, Codes]:
-        """Return the smallest interval of codes that contains each constraint of a batch.
+        """Return for each constraint of a batch the smallest interval of codes that contains it.
 
-        The interval is the first and the last code. It contains the code of null if the constraint
-        admits null.
+        The results are arrays of first and last codes. An interval contains the code of null if the
+        constraint admits null.
         """
         no_value = np.asarray(batch.lower > batch.upper, np.bool_)
         lower = np.where(batch.nulls, NULL_CODE, self.encode_keys(batch.lower)).astype(np.int32)

@@ -33,7 +33,8 @@ class Executor(Protocol):
     def find_subsumed(self, absorber_index: AbsorberIndex, max_subtractions: int) -> Subsumption:
         """Test all boxes of the index: return which are subsumed, and by which other boxes.
 
-        From each box, at most `max_subtractions` boxes are subtracted.
+        A box is tested with at most `max_subtractions` subtractions of other boxes from its pieces.
+        If a piece remains, the box counts as not subsumed.
         """
         ...
 

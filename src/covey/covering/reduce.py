@@ -1,9 +1,9 @@
 """Reduction of a fixed set of regions: equality, covering, subsumption and merging, in this order.
 
-Of equal regions, only the first one is not redundant. A covered region is within another region; a
+Of equal regions, all but the first are redundant. A covered region is within another region; a
 subsumed region is within the union of several. All remaining regions are active, and their union is
-the union of all regions. Filters are hulls of active regions. The result does not depend on whether
-the steps are computed at once or in portions of the rows, as Spark tasks do.
+the union of all regions. Filters are hulls of active regions. The result is the same whether a step
+processes all rows at once, or Spark tasks process a portion of the rows each.
 
 Cost: about 50 µs per region, spent mostly on active regions, and the cost of merging.
 """
@@ -52,8 +52,9 @@ class ReductionLimits:
     """Limits of a reduction: the effort per region, and the false forwards of filters.
 
     Args:
-        max_subtractions: largest number of regions that are subtracted from one region, to test
-            whether their union contains it. If more would be necessary, the region stays active.
+        max_subtractions: largest number of subtractions of other regions from pieces of a region,
+            to test whether their union contains the region. If more would be necessary, the region
+            stays active.
         max_false_positive_rate: the largest share of events that filters may admit although no
             subscription matches them. With a sample, it is a share of the sampled events. Without a
             sample, it is a share of the space's volume in the coordinates of
@@ -113,7 +114,7 @@ def reduce_regions(
     Args:
         regions: the regions.
         subscription_rows: region i belongs to subscription `subscription_rows[i]`.
-        sample: events with which false forwards are measured; None to measure them by volume.
+        sample: events with which false forwards are measured; None to estimate them from volumes.
         limits: the limits of effort and of false forwards; None for the default limits.
         executor: runs the steps that can be distributed; None to run them in this process.
 

@@ -83,7 +83,7 @@ def find_subsumed(
     Args:
         absorber_index: the boxes, which may absorb each other.
         query_rows: the rows of the boxes to test.
-        max_subtractions: largest number of boxes that are subtracted from one box.
+        max_subtractions: largest number of subtractions of other boxes from the pieces of one box.
     """
     starts = range(0, max(1, len(query_rows)), _BATCH_ROWS)
     parts = [

@@ -234,10 +234,10 @@ class Balls:
         return self._decide_pairwise(inner, _row_covers)
 
     def overlaps(self, other: Balls) -> Bools:
-        """Return for each i whether row i and row i of `other` may admit the same.
+        """Return for each i whether row i and row i of `other` may admit a common value.
 
-        The same may be null, a vector or a malformed vector. False is always right. True may be
-        wrong; see the module docstring.
+        The value may be null, a vector, a malformed vector, or a vector with null elements. False
+        is always right. True may be wrong; see the module docstring.
         """
         return self._decide_pairwise(other, _rows_overlap)
 
@@ -314,7 +314,11 @@ def _row_covers(states: int, outer: list[Ball], inner_states: int, inner: list[B
 
 
 def _rows_overlap(states: int, balls: list[Ball], other_states: int, others: list[Ball]) -> bool:
-    """Return whether two constraints may admit the same: null, a vector or a malformed vector."""
+    """Return whether two constraints may admit a common value.
+
+    The value may be null, a vector, a malformed vector, or a vector with null elements. False is
+    always right. True may be wrong; see the module docstring.
+    """
     common = states & other_states
     return bool(common & ~ValueState.VALUE) or bool(
         common and all(a.overlaps(b) for a in balls for b in others)
@@ -353,14 +357,15 @@ def _distance_bounds(
 def _cosine_bounds(
     a: NDArray[np.float64], b: NDArray[np.float64], ball: Ball, error: float
 ) -> tuple[int, int]:
-    """Return a lower and an upper bound, as keys, on similarities of `a` with vectors in `ball`.
+    """Return bounds, as keys, on the similarities of the centre `a` with the vectors in `ball`.
 
-    A vector with a NaN has the similarity NaN with both centres. The product of a vector's norm and
-    a centre's norm is assumed neither to overflow nor to underflow. If the norm of a centre is not
-    between 1e-6 and 1e6, this is uncertain, so the bounds lie beyond all keys.
+    The result is a lower and an upper bound. A vector with a NaN has the similarity NaN with both
+    centres. The product of a vector's norm and a centre's norm is assumed neither to overflow nor
+    to underflow. If the norm of a centre is not between 1e-6 and 1e6, this is uncertain, so the
+    bounds lie beyond all keys.
 
     Args:
-        a: the vector with which similarities are computed.
+        a: the centre of the ball to compare with.
         b: the centre of `ball`.
         ball: a cosine ball.
         error: bound on the relative error of a float32 sum of products.

@@ -43,8 +43,8 @@ class Explanation:
         text: the condition.
         holds: True or False, or None if it is unknown.
         values: the event's values of the columns that the condition reads, by name.
-        parts: the outcomes of the conditions that this condition combines with AND, OR or NOT;
-            empty for a simple condition.
+        parts: for AND and OR, the outcomes of the combined conditions. For NOT, the outcome of the
+            negated condition if that contains AND, OR or NOT itself. Otherwise empty.
         note: if the outcome is unknown because Spark would raise an error on a vector of the wrong
             length, a sentence that says so; otherwise empty.
     """
@@ -194,8 +194,9 @@ def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
     """Return a value as a column of one row.
 
     Raises:
-        SchemaError: the type of the attribute cannot hold the value exactly, or the attribute is a
-            timestamp and the value is a `datetime` without a time zone.
+        SchemaError: the value does not fit the type of the attribute, or the attribute is a
+            timestamp and the value is a `datetime` without a time zone. Floating-point numbers may
+            be rounded.
     """
     type_ = type_to_arrow(attribute.type)
     is_naive = isinstance(value, dt.datetime) and value.tzinfo is None

@@ -16,18 +16,19 @@ Implementations compare the event with each of the subscriptions.
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """Counts of the lost, invented, repeated and different notifications of a run.
+    """Counts of the lost, spurious, repeated and distinct notifications of a run.
 
     Attributes:
         lost: number of required notifications that were not delivered. A notification is required
             if the subscription matches the event, was settled when the event was published, and
             was not cancelled while the event was in flight. Notifications that `waive_in_flight`
             waived are not required.
-        invented: number of delivered notifications whose subscription does not match the event,
-            or was not live at any time while the event was in flight.
+        invented: number of spurious notifications: those that were delivered although the
+            subscription does not match the event, or was not live at any time while the event was
+            in flight.
         repeated: number of deliveries of notifications that had been delivered already; a receiver
             recognises them by their ids.
-        notifications: number of different notifications that were delivered.
+        notifications: number of distinct notifications that were delivered.
         messages: number of messages between nodes.
     """
 
@@ -39,7 +40,7 @@ class TrialOutcome:
 
     @property
     def is_correct(self) -> bool:
-        """Whether no notification was lost or invented."""
+        """Whether no notification was lost or spurious."""
         return not self.lost and not self.invented
 
 

@@ -29,6 +29,6 @@ class Faults:
         """Raise InvalidArgumentError unless both values are in their ranges."""
         if not (0 <= self.loss_probability < 1 and 0 <= self.duplicate_probability <= 1):
             raise InvalidArgumentError(
-                "loss_probability must be from 0 to less than 1 and duplicate_probability from 0 "
-                f"to 1, got {self.loss_probability} and {self.duplicate_probability}"
+                "loss_probability must be at least 0 and less than 1, and duplicate_probability "
+                f"from 0 to 1, got {self.loss_probability} and {self.duplicate_probability}"
             )

@@ -101,7 +101,8 @@ def _run_greedy(
 ) -> tuple[NDArray[np.int32], int]:
     """Assign subscribers one after another, in the order of the row numbers in `order`.
 
-    `state` and the loads of `leaves` are changed in place.
+    If `is_offline` is true, those with the fewest possible leaves come first, and `order` decides
+    only among equals. `state` and the loads of `leaves` are changed in place.
 
     Returns:
         The leaf of each subscriber, as an index into the leaves of the tree, and the number of

@@ -65,11 +65,12 @@ class RangeDelta(NamedTuple):
 class _RunTree(NamedTuple):
     """Blocks of runs, and the directory of the blocks.
 
-    A block has the start and the count of each of its runs. Entry e of the directory is for block
-    `directory[ENTRY_BLOCK, e]`, whose first run starts at `directory[ENTRY_START, e]`; block b has
-    `directory[BLOCK_RUNS, b]` runs. The entries from `state[ENTRIES_USED]` on are for unused
-    blocks. Kernels take the three arrays one by one, because each access through a tuple would
-    count references.
+    A block has for each of its runs the start, and the number of ranges that contain the run,
+    without the `directory[BLOCK_COUNT, b]` ranges that are counted for the whole block b. Entry e
+    of the directory is for block `directory[ENTRY_BLOCK, e]`, whose first run starts at
+    `directory[ENTRY_START, e]`; block b has `directory[BLOCK_RUNS, b]` runs. The entries from
+    `state[ENTRIES_USED]` on are for unused blocks. Kernels take the three arrays one by one,
+    because each access through a tuple would update reference counts.
     """
 
     blocks: Ints

@@ -108,9 +108,10 @@ def _write_coordinates(constraints: Constraints, ends: Ints, nulls: Ints, is_exa
 
 
 def _ends_to_integers(lower: NDArray[Any], upper: NDArray[Any]) -> tuple[Ints, Ints, Bools]:
-    """Return lower and upper ends as integers, and whether the integers describe each interval.
+    """Return lower and upper ends as integers, and for each interval whether both are exact.
 
-    The integers have the order of the ends, but different ends may have the same integer.
+    The integers have the order of the ends, but different ends may have the same integer if they
+    are not exact.
     """
     if lower.dtype != object:
         return lower, upper, np.ones(len(lower), np.bool_)

@@ -1,8 +1,8 @@
 """Limits of predicates: the size of a predicate's text, and the work that it may cause in Spark.
 
 Spark cannot interrupt the evaluation of an expression, and it computes the expressions in
-predicates for every event. A predicate that could use up the memory or the time of a worker is
-therefore refused when it is parsed.
+predicates for every event. A predicate that could use up the memory or the time of a Spark
+executor is therefore refused when it is parsed.
 """
 
 from __future__ import annotations

@@ -233,9 +233,8 @@ class Space(metaclass=_SpaceMeta):
                 type_ = vector_type(length)
             columns.append(Attribute(arrow_field.name, type_))
         if lengths:
-            raise SchemaError(
-                f"the schema has no column {', '.join(map(repr, lengths))}, which vectors lists"
-            )
+            missing = ", ".join(map(repr, lengths))
+            raise SchemaError(f"vectors names columns that the schema does not have: {missing}")
         return cls(
             tuple(columns), settings=settings or SessionSettings(), max_derived=max_derived,
             limits=limits or PredicateLimits(),

@@ -147,7 +147,10 @@ class _YearlyRule:
         )  # fmt: skip
 
     def find_transition(self, year: int) -> tuple[int, int]:
-        """Return when the change is in a year, in seconds since 1970, and the offset after it."""
+        """Return the time of the change in a given year, and the offset after it.
+
+        The time is in seconds since 1970, the offset in seconds.
+        """
         if self.day < 0:  # counted from the end of the month
             following = dt.date(year + self.month // 12, self.month % 12 + 1, 1)
             day = following + dt.timedelta(days=self.day)

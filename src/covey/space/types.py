@@ -41,7 +41,8 @@ class Type:
     """Type with its name in Spark: `Type("int")`, `decimal_type(10, 2)`, `vector_type(384)`.
 
     Args:
-        name: Spark's name without parameters, or `arrow:…` for an Arrow type that Spark lacks.
+        name: Spark's name without parameters, or `arrow:…` for an Arrow type without a counterpart
+            in this module.
         precision: digits of a decimal.
         scale: digits of a decimal after the point.
         length: length of a vector; 0 for an array of any length.
@@ -153,7 +154,8 @@ _FROM_ARROW = {
 def type_from_arrow(arrow: pa.DataType) -> Type:
     """Return the type of an Arrow column.
 
-    An Arrow type that Spark does not have is named `arrow:…`; such a column is not an attribute.
+    An Arrow type without a counterpart in this module is named `arrow:…`; such a column is not an
+    attribute.
 
     >>> type_from_arrow(pa.timestamp("us", "UTC"))
     Type(name='timestamp', precision=0, scale=0, length=0, element=None, fields=())

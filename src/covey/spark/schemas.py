@@ -1,4 +1,4 @@
-"""Conversion of Spark schemas to spaces, columns of attributes, and timestamps in UTC."""
+"""Spaces from Spark schemas, the Spark columns of attributes, and conversion of times to UTC."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def check_event_columns(
 def convert_to_utc(fields: Mapping[str, object], schema: StructType) -> dict[str, object]:
     """Return collected values with timestamps in UTC; other values are returned unchanged.
 
-    Spark returns the values of a TIMESTAMP without a time zone, in the local time of this machine.
+    Spark collects TIMESTAMP values as naive datetimes in the local time zone of this machine.
     Values of type TIMESTAMP_NTZ are not converted.
 
     Args:

@@ -229,9 +229,9 @@ class Store:
     def apply(self, changes: Changes, label: str | None = None) -> Manifest:
         """Commit the next version with these changes, which are durable when the method returns.
 
-        If the changes alter nothing, no version is made. This method does no large merges: call
-        `merge` from time to time, or use a `BackgroundMerger`. Otherwise the number of segments
-        grows, and queries become slower.
+        If the batch adds nothing and removes no id that is in the store, no version is made. This
+        method does no large merges: call `merge` from time to time, or use a `BackgroundMerger`.
+        Otherwise the number of segments grows, and queries become slower.
 
         Args:
             changes: a batch of changes.
@@ -341,7 +341,7 @@ class Store:
 
         Returns:
             The manifest of the new version, of the version that has the label, or of the base
-            version if the changes alter nothing.
+            version if nothing is added and the base version has none of the removed ids.
 
         Cost: a merge of the staged segments; see `merge`.
         """
@@ -389,7 +389,7 @@ class Store:
         label: str,
         base_version: int,
     ) -> Manifest:
-        """Commit a version that consists only of segments staged for zones.
+        """Commit a version with zones that consists only of the segments in `staged`.
 
         The segments must contain each subscription of the version in every zone in which it must be
         stored. Later changes belong to no zone at first, so they are matched with every event;

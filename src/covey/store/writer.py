@@ -101,8 +101,8 @@ class Writer:
         """Commit a version with `added` and without `removed_ids`, and return its manifest.
 
         No id may be in both. The changes are applied to `base_version`, or to the newest version if
-        `base_version` is None. If the changes alter nothing, no version is made, and the manifest
-        of the version to which they were applied is returned.
+        `base_version` is None. If nothing is added and that version has none of the removed ids, no
+        version is made, and the manifest of that version is returned.
         """
         with self._lock_newest_snapshot() as base:
             if base_version is not None and base_version != base.manifest.version:
@@ -289,8 +289,9 @@ class Writer:
         """Publish the next version, and return its manifest.
 
         The version consists of `segments` and, if `new_subscriptions` is not None, a new segment.
-        The space, the type of ids and the zone map are those of `base_manifest`, or of the newest
-        version if `base_manifest` is None.
+        The columns and settings of the space, the type of ids and the zone map are those of
+        `base_manifest`, or of the newest version if `base_manifest` is None. The derived attributes
+        are those of the segments.
         """
         assert self._newest_snapshot is not None
         newest_manifest, files = self._newest_snapshot.manifest, []

@@ -328,7 +328,8 @@ def _check_values(config: StreamConfig) -> None:
     if config.events.starting_offsets is None:
         raise InvalidArgumentError(
             '[events] lacks starting_offsets: write starting_offsets = "earliest" to match every '
-            'event that Kafka still has, or "latest" to match events from the first start on'
+            'event that Kafka still has, or "latest" to match only events that are published after '
+            "the stream is started for the first time"
         )
     _check_choice(
         "[events] starting_offsets", config.events.starting_offsets, ("latest", "earliest")

@@ -130,8 +130,9 @@ def explain_decision(
     decision = DecisionLog(open_storage(config.state.path)).find_by_event(topic, partition, offset)
     if decision is None:
         raise StreamError(
-            f"no batch decision contains {name}: it was not decided yet, or was decided more than "
-            f"[state] retention_s = {config.state.retention_s} seconds ago"
+            f"no batch decision contains {name}: it has not been decided yet, was published before "
+            "the stream began to read, or was decided more than [state] retention_s = "
+            f"{config.state.retention_s} seconds ago"
         )
     snapshot = open_version(config, decision.version)
     (row,) = snapshot.find_rows([subscription_id]).tolist()

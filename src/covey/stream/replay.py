@@ -115,8 +115,7 @@ class ReplayRange:
         the version of the newest batch decision is used.
 
         Raises:
-            StreamError: the range is empty, or there are events in it that are in no batch
-                decision.
+            StreamError: the range is empty, or no batch decision contains some of its events.
         """
         remaining = {
             (topic, p): [(first, self.end_offsets[topic][p])]
@@ -137,9 +136,10 @@ class ReplayRange:
         undecided = [(topic, p, ranges) for (topic, p), ranges in remaining.items() if ranges]
         for topic, p, ranges in undecided:
             raise StreamError(
-                f"no batch decision contains the events of {topic!r} partition {p} from "
-                f"{ranges[0][0]} to before {ranges[0][1]}: they were not decided yet, or were "
-                "decided longer ago than [state] retention_s. Choose a version with --version"
+                f"no batch decision contains the events of {topic!r} partition {p} from offset "
+                f"{ranges[0][0]} up to, but not including, {ranges[0][1]}: they have not been "
+                "decided yet, were published before the stream began to read, or were decided "
+                "longer ago than [state] retention_s. Choose a version with --version"
             )
         return pieces
 
@@ -153,8 +153,8 @@ def _take_decided(
     None, which means that the batch contains no remaining event.
 
     Args:
-        remaining: for each topic and partition the ranges that are left, as a list of pairs of a
-            first and an end offset.
+        remaining: for each topic and partition the remaining ranges, as a list of pairs of a first
+            and an end offset.
         decision: the decision of the batch.
     """
     first: dict[str, dict[str, int]] = {}

@@ -1,8 +1,8 @@
-"""Hypothesis strategies for spaces, events, regions and predicates that match each other.
+"""Hypothesis strategies for spaces, and for events, regions and predicates over a space.
 
-All strategies draw from the same few values, including the limits of each type and their
-neighbours, so that covers, overlaps and matches occur. The module needs hypothesis; covey itself
-does not need it.
+Events and regions draw from the same few values, including the limits of each type and their
+neighbours, so that covers, overlaps and matches occur. The literals of predicates are those of
+`covey.testing.random_literals`. The module needs hypothesis; covey itself does not need it.
 
     from hypothesis import given, strategies as st
     from covey.testing.strategies import regions, spaces

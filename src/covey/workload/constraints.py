@@ -221,9 +221,9 @@ class ChoiceColumn:
 
 @dataclass(frozen=True, slots=True)
 class KeywordColumn:
-    """Required tags: row i requires every token of list i of `tokens`, and is free without a token.
+    """Required tags: row i requires every token of list i of `tokens`.
 
-    The tokens of a row must be ascending and distinct.
+    If the list is empty, the row is free. The tokens of a row must be ascending and distinct.
 
     >>> KeywordColumn("words", RaggedArray.from_rows([["red", "sofa"], []])).to_predicate_texts()
     ["array_contains(words, 'red') AND array_contains(words, 'sofa')", '']

@@ -21,7 +21,7 @@ _SAMPLE_SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class EventSummary:
-    """The number of events, and what was found in their columns.
+    """The number of events, and the columns that are always null or have few different values.
 
     Attributes:
         event_count: number of events.

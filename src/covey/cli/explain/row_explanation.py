@@ -139,8 +139,8 @@ def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Spa
     elif not isinstance(state.id_type, StringType):
         raise InvalidArgumentError(
             f"ids of the model have type {state.id_type.simpleString()}, but `covey explain` can "
-            "find only integers and strings in a model: name the table of subscriptions instead "
-            "of the model"
+            "look up only integer and string ids in a model: name the table of subscriptions "
+            "instead of the model"
         )
     snapshot = Store.open(state.location).snapshot(state.version)
     (row,) = snapshot.find_rows([wanted]).tolist()

@@ -79,11 +79,14 @@ MaxDelayOption = Annotated[
 ]
 TargetLoadOption = Annotated[
     float,
-    typer.Option(help="Load that a broker should have at most, as a multiple of its fair share."),
+    typer.Option(
+        help="Target load of a leaf broker, as a multiple of its fair share; a plan should not "
+        "exceed it."
+    ),
 ]
 MaxLoadOption = Annotated[
     float,
-    typer.Option(help="Load that a broker may have at most, as a multiple of its fair share."),
+    typer.Option(help="Largest load that a leaf broker may have, as a multiple of its fair share."),
 ]
 StepsOption = Annotated[
     int | None,

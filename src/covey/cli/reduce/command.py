@@ -1,4 +1,4 @@
-"""`covey reduce`: find redundant subscriptions, and build few filters that cover all."""
+"""`covey reduce`: find redundant subscriptions, and build a small number of filters."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def reduce(
         int,
         typer.Option(
             min=0,
-            help="Largest number of other regions that are subtracted from a region, to find out "
-            "whether their union contains the region.",
+            help="Largest number of subtractions of other regions from pieces of a region, to find "
+            "out whether their union contains the region.",
         ),
     ] = 32,
     owner: Annotated[
@@ -95,7 +95,7 @@ def reduce(
     spark: SparkOptions,
     store: StoreOption = None,
 ) -> None:
-    """Find redundant subscriptions, and build few filters that cover all.
+    """Find redundant subscriptions, and build a small number of filters that cover all.
 
     Exit code 3 if subscriptions were left out because their predicates are wrong.
 

@@ -32,7 +32,7 @@ class ReduceJob:
     Args:
         max_false_positive_rate: largest share of the events that filters may forward although no
             subscription matches them.
-        max_subtractions: largest number of regions that are subtracted from one.
+        max_subtractions: largest number of subtractions of other regions from pieces of a region.
         owner_column: column with the owner of a subscription; None if there is none.
         draws_plot: whether to draw the picture.
         vector_lengths: length of the vectors in each column of vectors.

@@ -1,8 +1,8 @@
-"""Picture of zones: their bounds by two attributes, their load and their memory.
+"""Picture of zones: a map of their bounds over one or two attributes, their work and their memory.
 
 The ticks of an axis are the values at which zones are split. They have equal distances, so that
 texts and skewed numbers are legible. Zones that differ only in attributes that are not drawn
-overlap; the zone with the highest load is on top.
+overlap; the zone with the most work is on top.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ _PLOT_STYLE: Any = {
 def draw_zones(
     report: ZoneReport, attribute_names: tuple[str, ...], worker_memory_bytes: int | None
 ) -> bytes:
-    """Return a PNG with the zones by one or two attributes, their load, and their memory."""
+    """Return a PNG with bar charts of the work and of the memory of each zone.
+
+    If `attribute_names` contains one or two attributes, a map of the zones over these attributes is
+    above the charts.
+    """
     from matplotlib import colormaps, rc_context
     from matplotlib.figure import Figure
 
@@ -51,9 +55,8 @@ def draw_zones(
         times = report.load_shares * len(report)
         if attribute_names:
             _draw_zone_map(panels.pop(0), report, attribute_names, times, colormaps["magma_r"])
-        _draw_bars(
-            panels[0], times, "Work of each zone, in times the mean", 1.0, "mean", _MEAN_COLOUR
-        )
+        title = "Work of each zone, as a multiple of the mean"
+        _draw_bars(panels[0], times, title, 1.0, "mean", _MEAN_COLOUR)
         sizes = report.size_bytes / 1e6
         limit = None if worker_memory_bytes is None else worker_memory_bytes / 1e6
         _draw_bars(panels[1], sizes, "Memory of each zone, MB", limit, "a worker's", _LIMIT_COLOUR)

@@ -146,8 +146,8 @@ class Membership:
         has_null: whether NULL is among the values of the list.
         common_type: the common type of an `IN` list; None means the common type of the attribute
             and the literal.
-        is_lossy: whether the cast to the common type can make too many values equal to one literal
-            to list them.
+        is_lossy: whether, after the cast to the common type, more values of the attribute may equal
+            a literal than can be listed; set only for `=` and `<=>`.
     """
 
     attribute: Attribute

@@ -91,8 +91,9 @@ def compile_template(
 class _DnfConverter:
     """Converter of the ANDs, ORs and NOTs of one tree.
 
-    Results are cached by node, because every chain around an operand needs the events on which the
-    operand is true, those on which it is false, and those on which it does not raise an error.
+    Results are cached by node, because the chains of ANDs and ORs that contain an operand may need
+    the events on which it is true, those on which it is false, and those on which it does not raise
+    an error.
     """
 
     def __init__(

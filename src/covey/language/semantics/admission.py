@@ -3,7 +3,7 @@
 The compiler of conditions reads only the nodes that it needs; this module checks every node of the
 tree. A part of a node that `canonical_form` does not write would be dropped silently, a function
 that is not a row function could change the results of other subscriptions, and some expressions
-could use up the memory or the time of a worker.
+could use up the memory or the time of a Spark executor.
 """
 
 from __future__ import annotations

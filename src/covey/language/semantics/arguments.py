@@ -49,9 +49,9 @@ class Argument(NamedTuple):
 
 
 def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
-    """Raise PredicateError if an argument of a call is unsafe for a worker.
+    """Raise PredicateError if an argument of a call is unsafe for a Spark executor.
 
-    An unsafe argument could use up the time or the memory of a worker, or crash it. Only the
+    An unsafe argument could use up the time or the memory of an executor, or crash it. Only the
     arguments in `CHECKED_ARGUMENTS` are checked.
     """
     checked_positions = CHECKED_ARGUMENTS.get(call_name(node), {})
@@ -146,8 +146,8 @@ def _refuse_risk(
 def _check_size(names: NameResolver, node: exp.Anonymous, size: object, subject: str) -> None:
     """Raise PredicateError if a number that sets the length of a result is not a small literal.
 
-    A number is small if it is from -`max_growth` to `max_growth`. `subject` is how messages call
-    the number.
+    A number is small if it is from -`max_growth` to `max_growth`. `subject` is the name of the
+    number in messages.
     """
     if not isinstance(size, int | Decimal):
         raise names.tree.error(f"{subject} must be a literal number", node, "write the number")

@@ -44,7 +44,7 @@ _TYPES = {
     "DOUBLE": DOUBLE, "TEXT": STRING, "BOOLEAN": BOOLEAN, "DATE": DATE, "TIMESTAMPTZ": TIMESTAMP,
     "TIMESTAMPLTZ": TIMESTAMP, "TIMESTAMPNTZ": TIMESTAMP_NTZ,
 }  # fmt: skip
-_SIZED = re.compile(r"\b(?:var)?char\s*\(", re.IGNORECASE)
+_SIZED = re.compile(r"\b(?:varchar|char(?:acter)?)\s*\(", re.IGNORECASE)
 
 
 _MAX_LISTED = 1_000  # literals in one list of arguments
@@ -93,7 +93,8 @@ class NameResolver:
         """Return the type and the canonical text of a column, or of a field inside a column.
 
         Raises:
-            PredicateError: there is no such column or field.
+            PredicateError: there is no such column or field, or several have names that differ only
+                in case.
         """
         parts = list(node.parts)
         if any(not isinstance(part, exp.Identifier) for part in parts) or node.find(exp.Func):
@@ -110,7 +111,13 @@ class NameResolver:
                     f"{'.'.join(names)} is {type_} and has no field {part.name!r}", part
                 )
             fields = [f for f in type_.fields if f[0].lower() == part.name.lower()]
-            if len(fields) != 1:
+            if len(fields) > 1:
+                raise self.tree.error(
+                    f"{part.name!r} could be any of the fields {', '.join(f[0] for f in fields)} "
+                    f"of {'.'.join(names)}",
+                    part,
+                )
+            if not fields:
                 raise self.tree.error(
                     f"{'.'.join(names)} has no field {part.name!r}",
                     part,
@@ -133,6 +140,8 @@ class NameResolver:
     def resolve_type(self, node: exp.Expr) -> Type:
         """Return the type that a CAST names; raise PredicateError if it is not supported."""
         name = node.this.name if hasattr(node.this, "name") else str(node.this)
+        if isinstance(node.this, exp.Interval):
+            name = "INTERVAL"
         if name == "DECIMAL":
             numbers = [n for p in node.expressions for n in self._read_type_sizes(p.this)]
             try:

@@ -12,7 +12,8 @@ the tree of a pattern, upper bounds of the time and of the stack for any text ar
 - A choice that the next character decides, as in `[a-z]+@`, multiplies nothing. A choice after
   which nothing can fail, such as the last one in `a.*b.*`, does not multiply anything either.
 
-On a text of n characters, a pattern may take at most 40 n² steps.
+On a text of 100 characters, a pattern may take at most 400,000 steps. If the steps grow with the
+cube of the length of the text, or faster, they exceed this number.
 
 Cost: linear in the length of the pattern, and bounded.
 """
@@ -50,7 +51,7 @@ _TEXT_LENGTH = 100
 _MAX_STEPS = 40 * _TEXT_LENGTH**2
 """The largest number of steps that a pattern may need on a text of `_TEXT_LENGTH` characters.
 
-A pattern whose steps grow faster than the square of the length exceeds this number on such a text.
+If the steps grow with the cube of the length of the text, or faster, they exceed this number.
 """
 _MORE_THAN_SQUARE = 300
 """If a text becomes ten times longer and the steps grow by more than this factor, they are reported

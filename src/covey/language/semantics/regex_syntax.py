@@ -2,9 +2,9 @@ r"""Parser from regular expressions, as Java reads them, to trees.
 
 A tree overestimates what a pattern matches: it contains the characters with which a part can begin
 under any flags and any collation, so letters match in both cases and a dot matches every character.
-Patterns are refused if their meaning in Java is not certain: if they contain classes inside
-classes, references to groups, flags other than i, m and s, `\R`, `\X`, `\b{g}`, or repetitions of
-repetitions or of assertions.
+Patterns are refused if their meaning in Java is not certain. Examples are classes inside classes,
+references to groups, flags other than i, m and s, `\R`, `\X`, `\b{g}`, and a quantifier directly
+after another quantifier or after an assertion.
 
 Cost: linear in the length of a pattern, and bounded, because patterns with too many parts are
 refused.
@@ -158,7 +158,7 @@ class Concatenation:
 
 @dataclass(frozen=True, slots=True)
 class Alternation:
-    """One of several branches."""
+    """A choice between several branches, as in `a|b`."""
 
     traits: Traits
     branches: tuple[Node, ...]

@@ -92,7 +92,7 @@ class TotalityChecker:
     def can_raise(self, node: exp.Expr) -> bool:
         """Return whether Spark might raise an exception when it computes an expression.
 
-        False is always right.
+        False is always right. True may be wrong.
         """
         try:
             return not self._is_total(node)
@@ -142,7 +142,7 @@ class TotalityChecker:
 
 
 def _are_comparable(types: list[Type]) -> bool:
-    """Return whether Spark compares values of these types without a cast that may raise."""
+    """Return whether Spark certainly compares values of these types without a raising cast."""
     return len(set(types)) == 1 or all(t.is_numeric and not t.is_decimal for t in types)
 
 

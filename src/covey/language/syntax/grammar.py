@@ -60,8 +60,8 @@ class PredicateTree:
     """A parsed predicate, with the literals of its slots and the source position of each node.
 
     `root` is the syntax tree, and `raws` contains the literals as written, by slot. sqlglot reads a
-    text with slots in place of literals. A position p of that text, from `_starts[i]` to before
-    `_starts[i + 1]`, is position p + `_shifts[i]` of the user's `text`.
+    text with slots in place of literals. If p is a position of that text, at least `_starts[i]` and
+    less than `_starts[i + 1]`, the same position of the user's `text` is p + `_shifts[i]`.
     """
 
     text: str
@@ -398,7 +398,11 @@ _TYPES = frozenset(
      "int", "integer", "interval", "long", "map", "numeric", "real", "short", "smallint", "string",
      "struct", "time", "timestamp", "timestamp_ltz", "timestamp_ntz", "tinyint", "variant", "void"}
 )  # fmt: skip
-_SIZED_TYPES = frozenset({"char", "character", "dec", "decimal", "numeric", "time", "varchar"})
+_SIZED_TYPES = frozenset(
+    {"char", "character", "dec", "decimal", "geography", "geometry", "numeric", "time", "varchar"}
+)
+_TYPES_WITH_LENGTH = frozenset({"char", "character", "varchar"})
+"""Types that Spark does not have without a length."""
 
 
 def _check_types(tree: PredicateTree, tokens: Sequence[Token]) -> None:
@@ -419,6 +423,11 @@ def _check_types(tree: PredicateTree, tokens: Sequence[Token]) -> None:
         if before.token_type not in (TokenType.ALIAS, TokenType.DCOLON):
             continue
         is_sized = after is not None and after.token_type is TokenType.L_PAREN
+        if not is_sized and token.text.lower() in _TYPES_WITH_LENGTH:
+            raise PredicateError(
+                f"{token.text} needs a length", tree.text, tree.source_offset(token.start),
+                "CAST to string",
+            )  # fmt: skip
         if token.text.lower() not in (_SIZED_TYPES if is_sized else _TYPES):
             size = "(…)" if is_sized else ""
             raise PredicateError(

@@ -2,8 +2,8 @@
 
 Spark casts both sides to a common type, which may lose digits (`bigint = 0.5D` compares doubles).
 Most casts of an attribute preserve the order of its values. So the keys of values below the literal
-come before the keys of values above it, and a comparison becomes an exact pair of bounds in the
-keys. If a cast does not preserve the order (a text compared as a number), the cast itself becomes a
+come before the keys of values above it, and a comparison becomes a pair of exact bounds for keys.
+If a cast does not preserve the order (a text compared as a number), the cast itself becomes a
 derived attribute.
 """
 
@@ -180,7 +180,10 @@ def needs_cast(attribute: Type, common: Type) -> bool:
 
 
 def is_lossy_cast(attribute: Type, common: Type | None) -> bool:
-    """Return whether a cast of the attribute can make too many values equal to list them."""
+    """Return whether, after the cast, more values may equal one literal than can be listed.
+
+    The common type then has fewer digits than the attribute.
+    """
     if common is None or attribute == common:
         return False
     if common.is_fractional and not attribute.is_fractional:
@@ -252,7 +255,7 @@ def _find_first(low: int, high: int, guess: int, holds: Callable[[int], bool]) -
 def _make_order_image(
     attribute: Type, common: Type, settings: SessionSettings
 ) -> Callable[[int], int]:
-    """Return a function from keys of an attribute to integers in the order of the common type."""
+    """Return a function that converts keys of the attribute to keys of the common type."""
     if common.is_fractional and attribute.is_fractional:
         return lambda key: _encode_float(decode_float(key, attribute), common)
     if common == DOUBLE:
@@ -312,9 +315,9 @@ def _divide_half_up(number: int, divisor: int) -> int:
 
 
 def _cast_literal(literal: TypedLiteral, common: Type, settings: SessionSettings) -> Any:
-    """Return a literal, cast to the common type, as an integer in the order of this type.
+    """Cast a literal to the common type, and return the key of the result in that type.
 
-    If the common type is that of texts, return a text. Return None if the result is null.
+    The key of a text is the text itself. Return None if the result is null.
 
     Raises:
         LiteralError: Spark would raise an error on every event, or the literal is not supported.
@@ -352,7 +355,7 @@ def _to_micros(literal: TypedLiteral) -> int:
 
 
 def _cast_from_text(text: str, common: Type, settings: SessionSettings) -> int | None:
-    """Return a text, cast to the common type, as an integer in that type's order.
+    """Cast a text to the common type, and return the key of the result in that type.
 
     Return None if Spark's cast fails.
     """

@@ -432,4 +432,4 @@ def _check_range(number: Decimal, largest: Decimal, digits: str) -> None:
 
 def _refuse_integer(digits: str) -> TypedLiteral:
     """Raise LiteralError for a number with an integer suffix that is not a whole number."""
-    raise LiteralError(f"{digits} is not a whole number, but has the suffix of one")
+    raise LiteralError(f"{digits} has the suffix of an integer, but is not a whole number")

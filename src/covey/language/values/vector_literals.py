@@ -41,7 +41,7 @@ def decode_vector(raw: str, length: int, is_cast: bool, ansi: bool) -> NDArray[n
     count = raw.count(",") + 1 if is_plain else len(split_list(raw))
     if count != length:
         raise LiteralError(
-            f"this vector has {count} numbers, but those of the attribute have {length}; "
+            f"this vector has {count} numbers, but the vectors of the attribute have {length}; "
             f"write {length} numbers"
         )
     return _decode_plain(raw) if is_plain else _decode_exactly(raw, is_cast, ansi)

@@ -1,9 +1,10 @@
 """A node's view of the zones around its own zones, as claims of other nodes.
 
 A claim has an epoch, and a newer claim of a node replaces an older one. A claim may be outdated,
-but all claims together always cover the surroundings of the node's own zones: a node that gives a
-zone away sends the claims of both owners to all neighbours in one message. If an outdated claim
-causes a message to be sent to an earlier owner of a zone, that node forwards it to the new owner.
+but all claims together always cover the surroundings of the node's own zones: a node that splits
+its zone sends the claims of both owners to all neighbours in one message, and the successor of a
+leaving node sends its own claim together with the name of that node. If an outdated claim causes a
+message to be sent to an earlier owner of a zone, that node forwards it to the new owner.
 """
 
 from __future__ import annotations

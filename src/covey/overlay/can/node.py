@@ -377,7 +377,10 @@ class CanNode:
         self.zones, self.replicas, self.clients = (), Replicas(), {}
 
     def _takeover_cost(self, name: NodeName) -> tuple[int, float]:
-        """Return how many zones a neighbour would own, and for ties the volume that it owns now."""
+        """Return the number of zones that a neighbour would own, and the volume that it owns now.
+
+        The volume decides only if the numbers are equal.
+        """
         zones = self.neighbour_view.neighbour_claims[name].zones
         return len(merge_zones([*self.zones, *zones])), sum(zone.volume for zone in zones)
 

@@ -35,9 +35,9 @@ _GAP_TOLERANCE = 0.002  # stop if the bound can grow by less than this share of 
 def compute_price_bound(problem: Problem, demand: DemandGroups, upper_bound: float) -> float:
     """Return a bandwidth that no valid plan can go below; 0 if the method does not apply.
 
-    The method applies if there is no event sample, boxes have two dimensions and exact cells, and
-    there are at most 60 box classes, and `max_rectangles` is at most 3. `upper_bound` is the
-    bandwidth of a valid plan: larger filters are not considered.
+    The method applies if there is no event sample, boxes have two dimensions and exact cells, there
+    are at most 60 box classes, and `max_rectangles` is at most 3. `upper_bound` is the bandwidth of
+    a valid plan: larger filters are not considered.
     """
     is_planar, has_few = (
         problem.subscribers.lower.shape[1] == 2,
@@ -134,14 +134,15 @@ class _CuttingPlanes:
     def _add_plane(
         self, run: Any, leaf: int, is_paying_group: Bools, mask: int, volume: float
     ) -> None:
-        """Add the plane of one filter: a lower limit of what its leaf earns.
+        """Add the cutting plane of one filter: a lower limit on what its leaf can earn.
 
         The limit is what the groups in the filter pay, less their rents and the filter's volume.
 
         Args:
             run: the solver.
             leaf: the leaf.
-            is_paying_group: the groups whose payments and rents count; any choice is valid.
+            is_paying_group: the groups whose payments and rents are counted. Any subset of the
+                groups that the leaf may serve gives a valid limit.
             mask: the boxes that the filter contains, one bit for each box class.
             volume: the volume of the filter.
         """

@@ -1,4 +1,4 @@
-"""Search for the union of up to three rectangles with the largest value, less its volume."""
+"""Search for the union of up to three rectangles that earns most: its value less its volume."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class BrokerFilters:
     def covers(self, broker: int, lower: Floats, upper: Floats) -> NDArray[np.bool_]:
         """Return for each box whether the union of a broker's rectangles contains it.
 
-        The answers are exact.
+        The results are exact.
 
         Args:
             broker: the number of the broker.
@@ -127,10 +127,10 @@ def _has_enough_volume(
 
 
 def _is_covered(low: Floats, high: Floats, lower: Floats, upper: Floats) -> bool:
-    """Return whether the union of several boxes contains a box that none of them contains alone.
+    """Return whether the union of several boxes contains a single box.
 
-    `low` and `high` are the ends of the boxes of the union, `lower` and `upper` those of the single
-    box.
+    The caller has already found that no box of the union contains the single box alone. `low` and
+    `high` are the ends of the boxes of the union, `lower` and `upper` those of the single box.
     """
     is_flat = lower == upper
     if is_flat.any():  # use the boxes that contain its position there, and compare other axes

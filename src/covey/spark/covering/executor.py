@@ -46,8 +46,8 @@ class SparkExecutor:
     def find_subsumed(self, absorbing: AbsorberIndex, budget: int) -> Subsumption:
         """Find the boxes that are subsumed by others.
 
-        A box is tested by subtracting at most `budget` other boxes from it. If a part of the box
-        remains, the box counts as not subsumed.
+        A box is tested with at most `budget` subtractions of other boxes from its pieces. If a
+        piece remains, the box counts as not subsumed.
         """
         boxes = absorbing.boxes
         arrays: dict[str, NDArray[Any]] = {

@@ -58,14 +58,15 @@ def reduce_subscriptions(
     Args:
         subscriptions: the subscriptions, with the columns that `Matcher.fit` reads.
         sample: typical events, of which at most 100,000 are used to estimate false forwards.
-            Without a sample, false forwards are estimated from the volumes of regions, where
-            lengths are measured by the distribution of the regions' ends.
+            Without a sample, they are estimated from the volumes of regions. An attribute is then
+            measured from its lowest to its highest end; for texts, all neighbouring ends are
+            equally far apart.
         max_false_positive_rate: largest share of events that filters may forward although no
             subscription matches them. With 0, regions are replaced by their hull only if the hull
             adds no event.
-        max_subtractions: largest number of regions that are subtracted from a region to find out
-            whether it is subsumed. The subtraction is exact; a region that would need more
-            subtractions stays active.
+        max_subtractions: largest number of subtractions of other regions from pieces of a region,
+            to find out whether it is subsumed. The subtraction is exact; a region that would need
+            more subtractions stays active.
         **params: parameters of `Matcher`; `eventSchema` is required.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Jobs that run a function over portions of rows in workers; the workers map shared arrays."""
+"""Jobs that run a function on portions of rows in workers, which map shared arrays into memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Its arguments are the shared arrays, the first row of the portion, and the row a
 
 @dataclass(frozen=True, slots=True)
 class SharedArrayJob:
-    """Runner of functions over portions of rows, with shared arrays.
+    """Runner of functions on portions of rows, with shared arrays.
 
     Args:
         spark: the session.
@@ -60,10 +60,10 @@ class SharedArrayJob:
     def run(
         self, work: PortionWork, file: str, row_count: int, portion_rows: int
     ) -> list[NamedArrays]:
-        """Run a function on all portions of the rows, and return the answers in their order.
+        """Run a function on each portion of the rows; return its results, ordered by portion.
 
         After a failure, Spark calls the function again for the same portion. The driver collects
-        all answers, so an answer should have only a few bytes per row.
+        all results, so a result should have only a few bytes per row.
 
         Args:
             work: the function.
@@ -92,7 +92,7 @@ class SharedArrayJob:
 
 
 def concat_answers(answers: Sequence[NamedArrays], name: str) -> NDArray[Any]:
-    """Return one array: the arrays with this name in all answers, concatenated."""
+    """Return one array: the arrays with this name in all results of a job, concatenated."""
     return np.concatenate([answer[name] for answer in answers])
 
 

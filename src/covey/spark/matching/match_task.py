@@ -24,7 +24,7 @@ __all__ = ["MatchTask", "match_bounded", "rebatch", "to_events"]
 Rows = NDArray[np.int64]
 
 _MAX_BATCH_EVENTS, _MAX_BATCH_BYTES = 1 << 15, 32 << 20  # limits of a batch
-_MAX_PAIRS = 1 << 22  # pairs of one query, unless a single event has more
+_MAX_PAIRS = 1 << 22  # approximate limit of the pairs of a segment, except for a single event
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,10 @@ def _concat_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 def match_bounded(
     snapshot: Snapshot, events: Events, event_rows: Rows
 ) -> Iterator[tuple[Rows, IdMatches]]:
-    """Yield portions of events with their matches; a portion has at most `_MAX_PAIRS` matches.
+    """Yield portions of events with their matches.
 
-    Only a portion of a single event may have more.
+    No segment has more than about `_MAX_PAIRS` matches in a portion, unless the portion is a single
+    event.
 
     Args:
         snapshot: the subscriptions.

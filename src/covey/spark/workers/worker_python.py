@@ -2,7 +2,7 @@
 
 Spark starts `python3` of the `PATH` for its workers unless `PYSPARK_PYTHON` names another Python.
 If the environment of covey is not activated, that `python3` cannot import covey, and the first job
-fails with a long error of Java.
+fails with a ModuleNotFoundError inside a long Java stack trace.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def prepare_worker_python(spark: SparkSession) -> None:
     """Make sure that Python workers can run covey, before the first job that needs them.
 
     If Spark is local and `PYSPARK_PYTHON` is not set, workers get the Python of this process. If
-    Spark is local and its workers run another Python, the version of that Python is checked. If
-    they run another Python, or Spark runs on a cluster, it is checked whether the workers have the
-    packages that covey needs. Each check is made once for each Spark application. Over Spark
-    Connect nothing is checked; there, the error of a failing job names `PYSPARK_PYTHON`.
+    Spark is local and its workers run another Python, its version and its packages are checked. If
+    Spark runs on a cluster, only the packages of its workers are checked. The checks are made once
+    for each Spark application. Over Spark Connect nothing is checked; there, the error of a failing
+    job names `PYSPARK_PYTHON`.
 
     Cost: nothing if a local Spark runs the Python of this process; otherwise one job of one task.
 

@@ -40,7 +40,7 @@ def open_storage(location: Location, filesystem: fs.FileSystem | None = None) ->
         try:
             filesystem, path = fs.FileSystem.from_uri(path)
         except (pa.ArrowInvalid, OSError) as error:
-            raise InvalidArgumentError(f"there is no file system for {path!r}: {error}") from None
+            raise InvalidArgumentError(f"the location {path!r} cannot be opened: {error}") from None
     while isinstance(filesystem, fs.SubTreeFileSystem):
         path = f"{filesystem.base_path.rstrip('/')}/{path.lstrip('/')}"
         filesystem = filesystem.base_fs

@@ -85,7 +85,7 @@ def build_sink(config: StreamConfig) -> Sink:
 
 
 def _import_function(name: str) -> Callable[[DataFrame, int], None]:
-    """Import the function that `name` contains, as `module:function`.
+    """Import a function by its name, which has the form `module:function`.
 
     The module may be in the current folder.
     """

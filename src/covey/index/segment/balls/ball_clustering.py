@@ -2,11 +2,12 @@
 
 The choice minimises an estimated cost. A cluster has a direction. An event reaches a cluster if it
 is close enough to the direction to be in one of the balls of the cluster. It is compared only with
-the balls of clusters that it reaches. So the cost of a ball depends on the share of the events that
-reach it, which is measured with some of the centres as events. If many events reach a ball, the
-ball remains without a cluster, because it is cheaper to compare it with all events at once. A
-cluster is dropped if it saves less than its direction costs. If no balls have similar directions,
-there are no clusters.
+the balls of clusters that it reaches. An event reaches a ball if the direction of the ball's
+cluster does not exclude that the event is in the ball. The cost of a ball is estimated from the
+share of the events that reach the ball, which is measured with some of the centres as events. If
+many events reach a ball, the ball remains without a cluster, because it is cheaper to compare it
+with all events at once. A cluster is dropped if it saves less than its direction costs. If no balls
+have similar directions, there are no clusters.
 
 A sketch of a vector consists of its components in a few dimensions, in which the centres have most
 of their length, and of the length of the remaining component. The inner product of two sketches is

@@ -376,10 +376,11 @@ def _find_marked(marks: NDArray[np.bool_]) -> RowPairs:
 def _project_members(
     ordered: BallBatch, labels: Rows, directions: Matrix, edges: Floats
 ) -> tuple[Matrix, Matrix]:
-    """Return the members of clusters as points of half planes, and the limits of the clusters.
+    """Return the centres of clustered balls as points of half planes, and the limits of clusters.
 
-    The limit of a cluster is the lowest cosine, with the direction of the cluster, of a vector that
-    may be in a ball of the cluster. There is one limit for each bin of norms.
+    `ball_demands` explains the half planes. The limit of a cluster is the smallest cosine between
+    its direction and a vector that may be in one of its balls. There is one limit for each bin of
+    norms.
     """
     count, length = len(labels), directions.shape[1]
     points = np.empty((2, count), np.float32)

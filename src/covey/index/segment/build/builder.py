@@ -242,7 +242,10 @@ def _arrange_by_ordinal(
 def _build_exact_bits(
     box_count: int, tree_count: int, residuals: Sequence[ResidualConstraints]
 ) -> NDArray[np.uint64]:
-    """Return one bit per ordinal, set if the tree finds the region and its box expresses it."""
+    """Return one bit per ordinal, set if the tree finds the region and its box is exact.
+
+    The box is not exact if the region has a residual constraint.
+    """
     is_exact = np.arange(box_count) < tree_count
     for residual in residuals:
         is_exact[residual.constraints.rows] = False

@@ -40,8 +40,8 @@ class EncodedQuery:
     """Batch of queries (events or regions) as rows of codes.
 
     A query has one row without a token, and one more row for each distinct code of its tokens.
-    Tokens that no stored region names have no code. If `from_regions` is called with `any_token`, a
-    query has only one row, which admits all tokens.
+    Tokens that occur in no stored region have no code. If `from_regions` is called with
+    `any_token`, a query has only one row, which admits all tokens.
 
     Args:
         low: codes of the lower corner of each row.
