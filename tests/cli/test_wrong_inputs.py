@@ -46,7 +46,7 @@ EARLY = [
     ([*DOCTOR, "--check", "duplicate"], "name the column of owners with --owner"),
     ([*EXPLAIN, "--row", "1", "--key", "n=2"], "give one of them"),
     ([*EXPLAIN, "--key", "n"], "write COLUMN=VALUE"),
-    ([*EXPLAIN, "--event-offset", "ads-0-1"], "is for the TOML file of a stream"),
+    ([*EXPLAIN, "--event-offset", "ads-0-1"], "is for the configuration of a stream"),
     (["explain", "alerts.csv", "--subscription", "x"], "name a table of events with --events"),
     (["explain", "no.toml", "--subscription", "x"], "name the event with --event-offset"),
     (["reduce", "alerts.csv", "ticks.csv", "-o", "x" * 5000, "--no-picture"], "too long"),

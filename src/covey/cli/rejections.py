@@ -60,9 +60,9 @@ class Rejections:
         )
 
     def to_table_rows(self) -> list[tuple[str, str, str]]:
-        """Return the row of rejected subscriptions for a table of counts: name, number and words.
+        """Return the row of rejected subscriptions for a table of counts.
 
-        The list is empty if nothing was rejected.
+        Its cells are a name, a number and a remark. The list is empty if nothing was rejected.
         """
         if not self.count:
             return []

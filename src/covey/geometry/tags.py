@@ -107,10 +107,10 @@ class TagRule(NamedTuple):
         return TagRule(states, groups, forbidden, whole).normalize()
 
     def _find_barred(self, tokens: frozenset[str]) -> frozenset[str]:
-        """Return tokens that no admitted list has.
+        """Return tokens that no admitted list contains.
 
-        If `only` is None, these are the forbidden tokens of this rule. Otherwise all tokens outside
-        `only` are meant; as these are infinitely many, return those that are in `tokens`.
+        If `only` is None, these are the forbidden tokens of this rule. Otherwise they are all
+        tokens outside `only`, of which those in `tokens` are returned.
         """
         return self.forbidden if self.only is None else tokens - self.only
 

@@ -2,8 +2,8 @@
 
 If a leaf serves a subscriber, the filters of the leaf and of the brokers above it must contain the
 subscriber's box. The subscriber is assigned to the leaf for which these filters gain the least
-bandwidth. Gr* assigns the subscribers with the fewest possible leaves first; Gr assigns all
-subscribers in the order of their arrival. (papers: assignment)
+bandwidth. Gr* first assigns the subscribers that the fewest leaves may serve; Gr assigns
+all subscribers in the order of their arrival. (papers: assignment)
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def greedy(
 
     Args:
         problem: what to plan for.
-        is_offline: assign the subscribers with the fewest possible leaves first (Gr*); if False,
+        is_offline: first assign the subscribers that the fewest leaves may serve (Gr*); if False,
             assign all in the order of arrival (Gr).
         with_latency: respect `max_delay` and `allowed_leaves`. If False, every leaf may serve every
             subscriber; the plan is then Gr-l, for comparison only.
         seed: the seed of the random order of arrival; None for the order of subscribers in the
-            problem. Gr* uses this order only among subscribers with equally many possible leaves.
+            problem. Gr* uses this order only among subscribers that equally many leaves may serve.
 
     Cost: about a microsecond for each subscriber and leaf that may serve it.
     """
@@ -101,7 +101,7 @@ def _run_greedy(
 ) -> tuple[NDArray[np.int32], int]:
     """Assign subscribers one after another, in the order of the row numbers in `order`.
 
-    If `is_offline` is true, those with the fewest possible leaves come first, and `order` decides
+    If `is_offline` is true, those that the fewest leaves may serve come first, and `order` decides
     only among equals. `state` and the loads of `leaves` are changed in place.
 
     Returns:

@@ -144,7 +144,7 @@ class HilbertCellStrategy:
         return CellUpdate.empty()
 
     def prune(self) -> CellUpdate:
-        """Return an empty update, because `remove` withdraws everything that is redundant."""
+        """Return an empty update: `remove` withdraws all positions that no region needs."""
         return CellUpdate.empty()
 
     def build_sync_update(self, known: RangeSet) -> CellUpdate:

@@ -4,7 +4,7 @@ A point dominates another point if no coordinate of it is larger. For each attri
 three coordinates: the lower end of the interval, the complement of the upper end, and whether null
 is excluded. If the points of two regions describe them completely, the region whose point dominates
 covers the other region. Constraints that points cannot express (lists, tags, balls, long texts)
-must be compared in addition. (papers: projection, which has such points of projected balls)
+must be compared in addition. (papers: projection, which uses such points for projected balls)
 
 Cost: 24 bytes per region and attribute, and about a nanosecond per pair of regions. Use points for
 up to some thousands of regions at a time, and an index for more.

@@ -100,8 +100,8 @@ class Snapshot:
 
         Args:
             events: a batch of events in the space of the snapshot.
-            max_pairs: approximate limit of the number of pairs that one segment has with a portion
-                of the events; None for no limit. The limit does not apply to a batch of one event.
+            max_pairs: approximate limit of the pairs that are found in one segment for a portion of
+                at most 32,768 events; None for no limit. It does not apply to a single event.
 
         Raises:
             ResultTooLargeError: if a segment has more pairs than about `max_pairs`. Memory for

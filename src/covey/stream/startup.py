@@ -1,4 +1,4 @@
-"""Startup of a stream: open the store, and bring it up to date with the control topic.
+"""Startup of a stream: open the store, and find where to resume reading the control topic.
 
 The stream resumes reading the control topic at the position up to which the store was last synced.
 If there is no such position, if Kafka has deleted messages after it, or if the partitions of the

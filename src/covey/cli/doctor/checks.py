@@ -115,7 +115,7 @@ def find_problems(facts: DataFrame, problems: Sequence[Column]) -> DataFrame:
 
 def describe_unsatisfiable() -> Column:
     """Return the problem of a subscription that no event can match."""
-    problem = F.lit("its conditions exclude each other, or compare with null")
+    problem = F.lit("no event satisfies all of its conditions")
     return _describe(CheckKind.NEVER, F.col("is_never"), problem)
 
 

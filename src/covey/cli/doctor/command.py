@@ -51,7 +51,7 @@ def doctor(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of subscriptions with their owner. Duplicates are searched among the "
+            help="Column of subscriptions with their owner. Duplicates are looked for among the "
             "subscriptions of each owner.",
         ),
     ] = None,

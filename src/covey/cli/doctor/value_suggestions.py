@@ -149,9 +149,9 @@ def suggest_value(
 
 
 def _find_nearest(value: str, known: Sequence[str]) -> str | None:
-    """Return the known value that differs only in case or outer blanks, or in a few characters.
+    """Return the known value that is most similar to a value, or None if none is similar.
 
-    None is returned if there is no such value.
+    A value that differs only in case, or in whitespace at its ends, is the most similar one.
     """
     plain = value.strip().casefold()
     for one in known:

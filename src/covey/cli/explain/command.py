@@ -23,7 +23,8 @@ def explain(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="Table of subscriptions, folder of a saved model, or TOML file of a stream.",
+            help="Table of subscriptions, folder of a saved model, or TOML configuration of a "
+            "stream.",
         ),
     ],
     subscription: Annotated[str, typer.Option(metavar="ID", help="Id of the subscription.")],
@@ -74,15 +75,15 @@ def explain(
         if source.endswith(".toml"):
             if event_offset is None:
                 raise InvalidArgumentError(
-                    f"{source} is the file of a stream: name the event with --event-offset "
-                    "TOPIC-PARTITION-OFFSET"
+                    f"{source} is the configuration of a stream: name the event with "
+                    "--event-offset TOPIC-PARTITION-OFFSET"
                 )
             _explain_decision(Path(source), event_offset, subscription)
         else:
             if event_offset is not None:
                 raise InvalidArgumentError(
-                    f"--event-offset is for the TOML file of a stream, which {source} is not: name "
-                    "the event with --events, and --row or --key"
+                    f"--event-offset is for the configuration of a stream, a TOML file, which "
+                    f"{source} is not: name the event with --events, and --row or --key"
                 )
             if events is None:
                 raise InvalidArgumentError(

@@ -151,8 +151,8 @@ def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Spa
     texts = [render(plain, number) for number in range(len(plain))]
     if not texts:
         raise InvalidArgumentError(
-            f"subscription {subscription_id} of {model_path} can never match: its conditions "
-            "exclude each other, or compare with null"
+            f"subscription {subscription_id} of {model_path} can never match: no event satisfies "
+            "its conditions, or its validity interval is empty"
         )
     return texts[0] if len(texts) == 1 else " OR ".join(f"({text})" for text in texts), plain.space
 

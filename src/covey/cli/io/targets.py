@@ -1,7 +1,8 @@
 """DataFrames written to files; an existing file or folder is replaced only on request.
 
 Spark writes a folder of part files. If the path of a target names a file (`matches.csv`) and the
-parts are small enough, they are joined to this file. Otherwise the folder gets the name.
+parts are small enough, they are concatenated into this one file. Otherwise the folder gets this
+name.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def match(
             )
         if yes and limit is not None:
             raise InvalidArgumentError(
-                "--yes writes all rows, but --limit only some of them: give one of them"
+                "--yes confirms a result of any size, but --limit restricts it: give one of the two"
             )
         refused = None
         if rejected is not None:

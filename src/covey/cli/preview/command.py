@@ -109,8 +109,7 @@ def _print_summary(
     )
     if not is_satisfiable:
         console.print(
-            "no event can ever match the predicate: its conditions exclude each other, or compare "
-            "with null",
+            "no event can ever match the predicate: none satisfies all of its conditions",
             highlight=False,
         )
     if history.periods:

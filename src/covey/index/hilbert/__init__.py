@@ -1,4 +1,4 @@
-"""The Hilbert index: the most selective attributes on a grid, numbered by Hilbert's curve.
+"""The Hilbert index: a grid over the most selective attributes, with cells numbered along a curve.
 
 An event is represented by a cell of the grid, and a region by a box of cells. A box is divided into
 blocks of the curve; a block is a run of 2^t positions that starts at a multiple of 2^t. All blocks

@@ -153,8 +153,8 @@ def write_guide(
 ) -> int:  # fmt: skip
     """Write to `guide` the number of boundaries before each part.
 
-    The guide has one more entry after those for parts: the number of the last boundary, counted
-    from 0. The result is the largest number of boundaries in one part.
+    The guide has one more entry after those for parts: the index of the last boundary. The result
+    is the largest difference of neighbouring entries, which limits the steps of a search in a part.
     """
     guide[:] = 0
     for i in range(len(boundaries)):

@@ -108,7 +108,10 @@ def read_arguments(names: NameResolver, node: exp.Expr) -> list[Argument]:
 
 
 def _check_pattern(names: NameResolver, argument: Argument) -> None:
-    """Raise PredicateError if a pattern is not a literal that Java matches in bounded time."""
+    """Raise PredicateError if a pattern is not a literal that Java matches in bounded time.
+
+    Patterns that are not literals are accepted if `any_regex` is set in the limits.
+    """
     if not names.space.limits.any_regex and not isinstance(argument.value, str):
         raise names.tree.error(
             "a pattern that is not a literal could take very long", argument.node,

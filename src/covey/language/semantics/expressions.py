@@ -198,7 +198,7 @@ class Expressions:
             return self._read_element_type(node)
         if isinstance(node, exp.If):
             if node.args.get("false") is None:
-                raise self.names.tree.error("if takes three arguments", node, "write if(a, b, c)")
+                raise self.names.tree.error("if() takes three arguments", node, "write if(a, b, c)")
             branches = [node.args["true"], node.args["false"]]
             return self._read_branch_type(node, [node.this], branches)
         if isinstance(node, exp.Case):

@@ -1,15 +1,15 @@
 """Row functions: the functions of Spark that a predicate may call.
 
-A row function is deterministic, computes one value from the values of one row, and reads nothing
-else: no other row, no clock, no session, no file. Functions that are not listed are refused, so a
-function that a later version of Spark adds cannot be called before it has been reviewed. A test
-compares the list with the functions of the installed Spark.
+A row function is deterministic and computes one value from the values of one row. It depends on
+nothing else but the session settings: no other row, no clock, no user, no file. Functions that are
+not listed are refused, so a function that a later version of Spark adds cannot be called before it
+has been reviewed. A test compares the list with the functions of the installed Spark.
 
-Some arguments are programs themselves, such as patterns and formats, or set the length of a
-result. `CHECKED_ARGUMENTS` lists all of them, and `covey.language.semantics.arguments` checks them.
-Other arguments are not plain data either, but Spark itself accepts only a few values for them:
-charsets, collations, units of time, padding modes, formats of `to_binary`, and characters of
-`mask`. A map of options cannot be written, because the function `map` is refused.
+Some arguments are programs themselves, such as patterns and formats, or set the length of a result.
+`CHECKED_ARGUMENTS` lists all of them, and `covey.language.semantics.arguments` checks them. Other
+arguments are not plain data either, but Spark itself restricts their values: charsets, collations,
+units of time, padding modes, formats of `to_binary`, and characters of `mask`. A map of options
+cannot be written, because the function `map` is refused.
 """
 
 from __future__ import annotations

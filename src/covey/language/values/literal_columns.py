@@ -301,7 +301,7 @@ def _find_number_bounds(
 
 
 def _bounds_within_domain(keys: NDArray[np.int64], attribute: Type) -> tuple[Keys, Keys] | None:
-    """Return keys as bounds, or None if a key is not inside the attribute's domain."""
+    """Return keys as bounds, or None if a key is not between the ends of the domain."""
     domain = key_domain(attribute)
     if len(keys) and not (domain.low < keys.min() and keys.max() < domain.high):
         return None

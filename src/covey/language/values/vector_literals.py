@@ -70,7 +70,9 @@ def _decode_exactly(raw: str, is_cast: bool, ansi: bool) -> NDArray[np.float32]:
     """Return the vector of any list of literals, decoded one by one."""
     typed = [decode_literal(_strip_after_sign(word)) for word in split_list(raw)]
     if not all(literal.type.is_numeric for literal in typed):
-        raise LiteralError("a vector may contain only numbers; leave out other values")
+        raise LiteralError(
+            "a vector may contain only numbers; write a number for every other value"
+        )
     if not is_cast:
         floats = all(t.type == FLOAT or (not ansi and t.type.is_integral) for t in typed)
         if not floats or not any(t.type == FLOAT for t in typed):

@@ -1,10 +1,11 @@
 """Chains of moves that free capacity for unassigned subscribers, and widen few filters.
 
 Each row is a subscriber. Leaves are the vertices of a small graph; an edge leads from one leaf to
-another if the second may serve a row that the first serves. For an unassigned row, a path is
-searched for from a leaf that may serve the row to a leaf with free capacity. Along each edge of the
-path, one row is moved. An edge costs 0 if the filter at its end covers the box of a row that can be
-moved, and otherwise 1, because that filter must be widened. The cheapest path is used.
+another if the second may serve a row that the first serves. For an unassigned row, the search looks
+for a path that begins at a leaf that may serve the row, and ends at a leaf with free capacity.
+Along each edge of the path, one row is moved. An edge costs 0 if the filter at its end covers the
+box of a row that can be moved, and otherwise 1, because that filter must be widened. The cheapest
+path is used.
 """
 
 from __future__ import annotations

@@ -162,8 +162,8 @@ def _order_groups(
 ) -> Ints:
     """Return the distinct unassigned groups, in one of four orders, which is drawn at random.
 
-    The orders are: fewest possible leaves first, then largest box; largest box first, with noise;
-    fully random; fewest possible leaves first, with noise.
+    The orders are: by the number of leaves that may serve the group, and then by falling size of
+    its box; by falling size, with noise; fully random; by the number of leaves, with noise.
 
     Args:
         unassigned_groups: the groups to sort, with repetitions.

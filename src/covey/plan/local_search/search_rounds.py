@@ -1,4 +1,4 @@
-"""Rounds of the search, on groups of subscribers and filters in cells."""
+"""Rounds of the search, which moves groups of subscribers; filters are boxes of cells."""
 
 from __future__ import annotations
 

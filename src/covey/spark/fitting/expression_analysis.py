@@ -72,7 +72,7 @@ class SparkExpressionTypes:
         self._templates: set[str] = set()  # templates of the expressions that are attributes
 
     def find(self, expression: str) -> Type | Refusal | None:
-        """Return the type of an expression or its refusal; None if it was not analysed."""
+        """Return the type of an expression or its refusal; None if neither is known."""
         return self.known_types.get(expression)
 
     @mute_query_log()

@@ -59,7 +59,7 @@ def publish_zones(
     Args:
         spark: the session.
         location: location of the store.
-        base_version: version on which the new version is based.
+        base_version: version whose type of ids the new version gets.
         staged_segments: the subscriptions; the staged files are deleted.
         zone_map: the zones.
         is_smart: whether replication is `smart`.

@@ -33,7 +33,7 @@ class FileEntry:
 
 
 class StorageBackend(Protocol):
-    """File system with files by name; a name has at most one folder, such as `files/7ab4`."""
+    """File system that finds a file by its name, which may contain a folder: `files/7ab4`."""
 
     @property
     def location(self) -> str:

@@ -127,7 +127,8 @@ class Cache:
             (self.folder / "locks").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"the cache cannot be created: {error}; set another folder with Cache(folder)"
+                f"the cache cannot be created: {error}; set XDG_CACHE_HOME to a writable folder, "
+                "or call Store.open with cache=Cache(folder)"
             ) from None
 
 

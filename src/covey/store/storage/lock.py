@@ -30,8 +30,8 @@ class WriterLock:
             holder = self._file.read().strip() or "unknown"
             self._file.close()
             raise StoreError(
-                f"another writer has {path.parent} open (process {holder}): a store has one writer "
-                "at a time; close the other writer first"
+                f"another writer has {path.parent} open (process {holder}): only one process may "
+                "write there at a time; end the other one first"
             ) from None
         self._file.truncate(0)
         self._file.write(str(os.getpid()))

@@ -1,9 +1,10 @@
 """Queries to a segment: encoding, buffers for pairs, and verification of residual constraints.
 
 A query is an array of rows of codes. An event or a region is one row (a region has a lower and an
-upper corner), plus one more row for each of its tokens that leads to stored regions. The tree and
-the kernels propose pairs of a query row and an ordinal. If the box of the stored region does not
-express the whole region, its residual constraints are verified.
+upper corner), plus one more row for each distinct code of its tokens; of a region, only required
+tokens count. Tokens that occur in no stored region have no code. The tree and the kernels propose
+pairs of a query row and an ordinal. If the box of the stored region does not express the whole
+region, its residual constraints are verified.
 
 Modules, in the order in which data passes through them:
 
