@@ -110,7 +110,7 @@ def read_arguments(names: NameResolver, node: exp.Expr) -> list[Argument]:
 def _check_pattern(names: NameResolver, argument: Argument) -> None:
     """Raise PredicateError if a pattern is not a literal that Java matches in bounded time.
 
-    Patterns that are not literals are accepted if `any_regex` is set in the limits.
+    If `any_regex` is set in the limits, every pattern is accepted.
     """
     if not names.space.limits.any_regex and not isinstance(argument.value, str):
         raise names.tree.error(

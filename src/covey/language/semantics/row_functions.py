@@ -1,7 +1,7 @@
 """Row functions: the functions of Spark that a predicate may call.
 
 A row function is deterministic and computes one value from the values of one row. It depends on
-nothing else but the session settings: no other row, no clock, no user, no file. Functions that are
+nothing but the session settings: no other row, no clock, no user, no file. Functions that are
 not listed are refused, so a function that a later version of Spark adds cannot be called before it
 has been reviewed. A test compares the list with the functions of the installed Spark.
 

@@ -264,8 +264,9 @@ _FLAT = (exp.Paren, exp.Column, exp.Dot, exp.DataType, exp.Identifier)
 def _check_nesting(tree: PredicateTree, limits: PredicateLimits) -> None:
     """Raise PredicateError if operators are nested too deeply.
 
-    The time of Spark's analyzer is at least quadratic in the depth. A chain of ANDs or ORs inside
-    an expression counts as one level; outside of expressions it does not count.
+    The time of Spark's analyzer is at least quadratic in the depth. A chain of ANDs, or a chain of
+    ORs, counts as one level inside another expression. ANDs and ORs do not count if only AND, OR,
+    NOT and parentheses are above them.
     """
     stack = [(tree.root, -1, True)]  # a condition itself does not count
     while stack:

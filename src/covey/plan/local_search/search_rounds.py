@@ -1,4 +1,4 @@
-"""Rounds of the search, which moves groups of subscribers; filters are boxes of cells."""
+"""Rounds of the search. A step moves groups of subscribers; filters are unions of boxes of cells."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def compute_reach_angles(demands: Matrix, norms: Floats, edges: Floats) -> Matri
 
 
 def compute_orthogonal_part(along: Floats | Matrix, norms: Floats, error: float) -> Matrix:
-    """Return an upper bound of the length of the component of vectors orthogonal to a direction.
+    """Return, for each vector, an upper bound on its component orthogonal to a direction.
 
     `along` is the component along the direction; its error is at most `error` times the norm.
     """
