@@ -1,4 +1,4 @@
-"""Rounds of the search. A step moves groups of subscribers; filters are unions of boxes of cells."""
+"""Rounds of the search: steps that move groups of subscribers; filters are unions of boxes."""
 
 from __future__ import annotations
 
