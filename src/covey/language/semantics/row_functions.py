@@ -1,9 +1,10 @@
 """Row functions: the functions of Spark that a predicate may call.
 
-A row function is deterministic and computes one value from the values of one row. It depends on
-nothing but the session settings: no other row, no clock, no user, no file. Functions that are
-not listed are refused, so a function that a later version of Spark adds cannot be called before it
-has been reviewed. A test compares the list with the functions of the installed Spark.
+A row function is deterministic and computes one value from the values of one row. Besides these
+values, it may depend on the session settings, but on no other row, no clock, no user and no file.
+Functions that are not listed are refused, so a function that a later version of Spark adds cannot
+be called before it has been reviewed. A test compares the list with the functions of the installed
+Spark.
 
 Some arguments are programs themselves, such as patterns and formats, or set the length of a result.
 `CHECKED_ARGUMENTS` lists all of them, and `covey.language.semantics.arguments` checks them. Other
