@@ -42,7 +42,7 @@ EARLY = [
     (["match", "x" * 5000, "alerts.csv", "-o", "m.csv"], "File name too long"),
     (["match", "ticks.csv", "alerts.csv", "-o", f"{'x' * 5000}.csv"], "File name too long"),
     (["preview", "n > 1", "a\0b.csv"], "null byte"),
-    ([*MATCH, "--yes", "--limit", "3"], "give one of them"),
+    ([*MATCH, "--yes", "--limit", "3"], "give one of the two"),
     ([*DOCTOR, "--check", "duplicate"], "name the column of owners with --owner"),
     ([*EXPLAIN, "--row", "1", "--key", "n=2"], "give one of them"),
     ([*EXPLAIN, "--key", "n"], "write COLUMN=VALUE"),

@@ -152,5 +152,5 @@ def test_the_default_folder_is_the_cache_of_the_user(monkeypatch: pytest.MonkeyP
 
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StoreError, match="set another folder with Cache"):
+    with pytest.raises(StoreError, match="set XDG_CACHE_HOME to a writable folder"):
         Cache(tmp_path / "file" / "cache").partial_path("x")
