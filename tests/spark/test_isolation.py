@@ -16,7 +16,12 @@ from covey.testing.spark_oracle import configure_session, match_with_spark
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = [pytest.mark.integration, pytest.mark.connect]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.connect,
+    # Spark refuses some expressions only when it compiles them.
+    pytest.mark.usefixtures("code_generation"),
+]
 
 SCHEMA = (
     "n INT, sym STRING, price DOUBLE, qty INT, tags ARRAY<STRING>, attrs MAP<STRING, STRING>, "

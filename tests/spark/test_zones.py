@@ -191,7 +191,7 @@ def test_an_invalid_number_of_zones_is_refused(zones: Any) -> None:
         ({"zones": 1}, "events are used only to split zones"),
         (
             {"replication": "smart", "outputMode": "arrays"},
-            "finds the matches of an event in several",
+            "the matches of one event are found in several zones",
         ),
         ({"replication": "both"}, "replication must be 'pure' or 'smart'"),
     ],
