@@ -40,7 +40,7 @@ class Fitted:
 
     def transform(self, events: DataFrame, output: str) -> DataFrame:
         """Return the matches of events; `output` is `pairs` or `arrays`."""
-        model = self.model.copy({self.model.getParam("output"): output})
+        model = self.model.copy({self.model.outputMode: output})
         return model.transform(events)
 
 
