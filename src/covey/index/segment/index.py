@@ -146,7 +146,7 @@ class SegmentIndex:
             ResultTooLargeError: if the search finds more than `max_pairs` pairs. Then match fewer
                 events at once.
         """
-        return self.match_values(events, self.data.stored_rows, max_pairs=max_pairs)
+        return self._match_values(events, self.data.stored_rows, max_pairs)
 
     @check_arguments
     def match_values(
@@ -163,6 +163,12 @@ class SegmentIndex:
             max_pairs: as in `match`.
         """
         _check_one_each("values_by_ordinal", values_by_ordinal, len(self))
+        return self._match_values(events, values_by_ordinal, max_pairs)
+
+    def _match_values(
+        self, events: Events, values_by_ordinal: NDArray[Any], max_pairs: int | None
+    ) -> MatchResult:
+        """Return the result of `match_values`."""
         if len(events) <= _EVENTS_PER_BATCH:
             return self._match_batch(events, max_pairs, values_by_ordinal)
         starts = range(0, len(events), _EVENTS_PER_BATCH)
