@@ -31,7 +31,7 @@ LAYERS = [
 ]
 PAGE_BY_SEARCHED_WORD = {
     "install": "how-to/install/",
-    "retries": "troubleshooting/",
+    "retry": "troubleshooting/",
     "dead letters": "troubleshooting/",
     "schema": "troubleshooting/",
     "memory": "troubleshooting/",

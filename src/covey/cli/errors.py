@@ -43,6 +43,13 @@ _EXTRA_BY_MODULE = {
 }
 
 
+_ADVICE = {
+    "Malformed CSV record": "; check that the row has as many values as the header, and that all "
+    "lines of the file end in the same way"
+}
+"""Advice for errors of Spark, by a part of the message."""
+
+
 @contextmanager
 def exit_on_error() -> Iterator[None]:
     """End the command with a message and an exit code if the body raises an expected error."""
@@ -109,7 +116,9 @@ def spark_error_message(error: Exception) -> str:
     if (raised := extract_worker_error(str(error))) is not None:
         return str(raised)
     messages = list(dict.fromkeys(map(_strip_error_code, _cause_messages(error))))
-    return ": ".join([messages[0], messages[-1]] if len(messages) > 1 else messages)
+    message = ": ".join([messages[0], messages[-1]] if len(messages) > 1 else messages)
+    advice = next((text for part, text in _ADVICE.items() if part in message), "")
+    return message + advice
 
 
 def _cause_messages(error: Exception) -> list[str]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
+from importlib.util import find_spec
 
 from covey.errors import InvalidArgumentError
 
-__all__ = ["compress_png", "require_matplotlib"]
+__all__ = ["compress_png", "has_matplotlib", "require_matplotlib"]
 
 _PALETTE_SIZE = 128
 
 
+def has_matplotlib() -> bool:
+    """Return whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
 def require_matplotlib() -> None:
     """Raise InvalidArgumentError if matplotlib is not installed."""
-    if importlib.util.find_spec("matplotlib") is None:
+    if not has_matplotlib():
         raise InvalidArgumentError(
             "the picture needs matplotlib: pip install 'covey[report]', or leave the picture out "
             "with --no-picture"

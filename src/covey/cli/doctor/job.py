@@ -87,7 +87,8 @@ class DoctorJob:
             subscriptions = self.subscriptions.read(spark)
             names = [self.id_column, self.predicate_column]
             owner = [] if self.owner_column is None else [self.owner_column]
-            check_columns(subscriptions, [*names, *owner], "subscriptions")
+            options = {self.id_column: "--id", self.predicate_column: "--predicate"}
+            check_columns(subscriptions, [*names, *owner], "subscriptions", options)
         with progress.track_step("fit", spark):
             model = Matcher(
                 eventSchema=events.schema, idCol=self.id_column, predicateCol=self.predicate_column,

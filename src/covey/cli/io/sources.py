@@ -7,7 +7,9 @@ fit the schema, the command ends with an error; the row is not read as nulls.
 from __future__ import annotations
 
 import glob
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
@@ -115,19 +117,27 @@ class TableSource:
         return reader.load(to_spark_path(self.path))
 
 
-def check_columns(frame: DataFrame, names: list[str], label: str) -> None:
+def check_columns(
+    frame: DataFrame,
+    names: Sequence[str],
+    label: str,
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Raise InvalidArgumentError if one of the names is not a column of the table.
 
     Args:
         frame: the table.
         names: the names; the first one that is missing is reported.
         label: name of the table in the message, such as `events`.
+        options: by name, the option with which the user can name another column.
     """
     missing = [name for name in names if name not in frame.columns]
     if missing:
         shown = ", ".join(frame.columns[:12]) + ("…" if len(frame.columns) > 12 else "")
+        option = options.get(missing[0])
+        advice = "" if option is None else f"; name one of them with {option}"
         raise InvalidArgumentError(
-            f"the {label} have no column {missing[0]!r}: their columns are {shown}"
+            f"the {label} have no column {missing[0]!r}: their columns are {shown}{advice}"
         )
 
 

@@ -118,7 +118,8 @@ class MatchJob:
         required = [
             self.matcher_params[p] for p in ("idCol", "predicateCol", "validFromCol", "validToCol")
         ]
-        check_columns(subscriptions, [name for name in required if name], "subscriptions")
+        options = {required[0]: "--id", required[1]: "--predicate"}
+        check_columns(subscriptions, [name for name in required if name], "subscriptions", options)
         kept = events.columns if self.event_columns is None else self.event_columns
         time = self.matcher_params["eventTimeCol"]
         check_columns(events, [*kept, *([time] if time else [])], "events")

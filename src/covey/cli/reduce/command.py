@@ -17,7 +17,7 @@ from covey.cli.options import (
     expand_options,
     parse_vector_lengths,
 )
-from covey.cli.plotting import require_matplotlib
+from covey.cli.plotting import has_matplotlib, require_matplotlib
 from covey.cli.reduce.output_folder import OutputFolder
 from covey.errors import InvalidArgumentError
 
@@ -112,8 +112,13 @@ def reduce(
         folder = OutputFolder.from_options(
             out, None if no_picture else picture, overwrite=overwrite, sources=read
         )
-        if not no_picture:
+        if picture is not None:
             require_matplotlib()
+        draws_plot = not no_picture and has_matplotlib()
+        if not (draws_plot or no_picture):
+            typer.echo(
+                "no picture: matplotlib is not installed (pip install 'covey[report]')", err=True
+            )
         session = spark.make_launcher(source.format for source in read)
         from covey.cli.reduce.job import ReduceJob
         from covey.cli.reduce.summary import print_summary
@@ -124,7 +129,7 @@ def reduce(
             added,
             subtractions,
             owner,
-            not no_picture,
+            draws_plot,
             parse_vector_lengths(tables.vectors),
             {
                 "idCol": tables.id_column,
@@ -134,7 +139,7 @@ def reduce(
             session,
         )
         report, seconds_by_step = job.run()
-        print_summary(make_console(), report, seconds_by_step, folder, has_plot=not no_picture)
+        print_summary(make_console(), report, seconds_by_step, folder, has_plot=draws_plot)
     exit_code = report_rejected(report.rejections.count, is_allowed=allow_rejected)
     print_next_step(
         f"covey match {events} {out}/active -o matches.parquet   # match the active ones only"

@@ -63,8 +63,9 @@ class ReduceJob:
                 events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
                 subscriptions = self.subscriptions.read(spark)
                 named = [self.reduce_params["idCol"], self.reduce_params["predicateCol"]]
+                options = dict(zip(named, ("--id", "--predicate"), strict=True))
                 named += [self.owner_column] if self.owner_column is not None else []
-                check_columns(subscriptions, named, "subscriptions")
+                check_columns(subscriptions, named, "subscriptions", options)
             with steps.track_step("reduce", spark):
                 made = reduce_subscriptions(
                     subscriptions,
