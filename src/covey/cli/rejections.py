@@ -44,7 +44,7 @@ class Rejections:
 
     @classmethod
     def from_model(cls, model: MatcherModel) -> Rejections:
-        """Group the subscriptions that a fit rejected by the text of the error."""
+        """Group the rejected subscriptions of a fit; a group has one text of the error."""
         rejected = model.rejectedSubscriptions
         id_ = F.col(quote_identifier(rejected.columns[0])).alias("id")
         example = F.struct(id_, "predicate", "line", "column", "error")

@@ -94,7 +94,9 @@ class SessionLauncher:
 
     @contextmanager
     def launch(self) -> Iterator[SparkSession]:
-        """Start the session, and stop it after the body; an active session is used instead.
+        """Start a session for a `with` block, and stop it at the end.
+
+        If a session is active already, it is used instead, and is not stopped.
 
         Raises:
             InvalidArgumentError: Spark does not start, or has no Delta connector although the

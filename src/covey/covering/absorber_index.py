@@ -87,7 +87,7 @@ class AbsorberIndex:
         return Pairs(pairs.query_rows, self.largest_rows[pairs.stored_rows])
 
     def find_containing(self, points: Codes) -> Pairs:
-        """Return pairs of a point and a box that contains it, from all boxes.
+        """Return pairs of a point and a box that contains it; all boxes are searched.
 
         If the index is crowded, each point has at most `MAX_CANDIDATES` pairs. Residual constraints
         are not compared.

@@ -77,9 +77,10 @@ def replan(
         or previous_rows.dtype.kind != "i"
     ):
         raise InvalidArgumentError(
-            f"previous_rows must have an integer for each of {count} subscribers: its row in the "
-            f"previous plan, below {known}, or -1; got shape {previous_rows.shape}, type "
-            f"{previous_rows.dtype} and largest value {previous_rows.max(initial=-1)}"
+            f"previous_rows must have one integer per subscriber ({count}): the row of the "
+            f"subscriber in the previous plan (0 to {known - 1}), or -1 if it is new; got shape "
+            f"{previous_rows.shape}, type {previous_rows.dtype} and largest value "
+            f"{previous_rows.max(initial=-1)}"
         )
     check_range("steps", steps, 0)
     check_range("seed", seed, 0)

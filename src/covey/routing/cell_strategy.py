@@ -40,7 +40,7 @@ _DIMENSIONS, _BITS = 3, 8
 
 @dataclass(frozen=True, slots=True)
 class InsertionCounts:
-    """Numbers of ranges that the last call of `add` added, by what they changed.
+    """Numbers of ranges that the last call of `add` with at least one region added, by kind.
 
     Args:
         covered_count: number of ranges whose positions were all advertised already.

@@ -64,7 +64,7 @@ class SessionSettings:
         return find_clock(self.time_zone, self.zone_rules)
 
     def find_named_clock(self, zone: str) -> Clock | None:
-        """Return the clock of a zone that a text names, or None if Java has no such zone.
+        """Return the clock of a zone in a time literal, or None if Java has no such zone.
 
         Raises:
             UncertainTimeError: `named_zones` is None, and Java or Python may not know the zone.

@@ -40,7 +40,7 @@ _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 
 
 class UncertainTimeError(ValueError):
-    """Raised without Spark, for a time or zone for which Python's rules may differ from Spark's."""
+    """Raised if Spark's rules are not available and Python's may differ from them."""
 
 
 class Clock(Protocol):

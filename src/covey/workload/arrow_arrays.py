@@ -26,7 +26,7 @@ def build_record_batch(
 
     Args:
         schema: schema of the batch.
-        blocks: blocks of rows, each as drawn arrays by name.
+        blocks: blocks of rows; each contains the drawn arrays of its columns by name.
         to_arrays: function from a block to Arrow arrays, in the order of the schema.
     """
     return pa.concat_batches(

@@ -261,7 +261,7 @@ def _print_comparison(plans: dict[str, Plan], lower_bound: float | None) -> None
 def _make_comparison_table(plans: dict[str, Plan], lower_bound: float | None) -> Table:
     """Return a table with a row for each plan: bandwidth, delay, load, and violations of limits.
 
-    The bandwidths are also divided by the lower bound, unless it is None or 0.
+    Unless `lower_bound` is None or 0, a column has the ratio of each bandwidth to it.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("plan")

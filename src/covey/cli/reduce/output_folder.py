@@ -1,8 +1,8 @@
-"""The output folder of `covey reduce`, which is written completely or not at all.
+"""The output folder of `covey reduce`.
 
-A local folder is written under another name in the same parent folder and renamed when it is
-complete; only then an older one is replaced. On other file systems the folder is written under its
-own name.
+A local folder is written completely or not at all: it is written under another name in the same
+parent folder, and renamed when it is complete; only then an older one is replaced. On other file
+systems the folder is written under its own name, so an interrupted command may leave a part of it.
 """
 
 from __future__ import annotations

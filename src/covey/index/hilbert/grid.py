@@ -158,9 +158,9 @@ class HilbertGrid:
     def find_ranges(self, regions: Regions, *, max_ranges: int | None = None) -> RangeSets:
         """Return for each region the ranges of positions that its cells have on Hilbert's curve.
 
-        If a region has more than `max_ranges` ranges, they are replaced by `max_ranges` wider
-        ranges, which contain them. Otherwise, the ranges of a region contain those of every region
-        that it covers and that has at most `max_ranges` ranges too.
+        If a region has more than `max_ranges` ranges, they are replaced by at most `max_ranges`
+        wider ranges, which contain them. If one region covers another, and neither has more than
+        `max_ranges` ranges, its ranges contain those of the other one.
         """
         lower, upper = self.find_boxes(regions)
         return hilbert.decompose_boxes(lower, upper, self.bits, max_ranges=max_ranges)

@@ -70,7 +70,7 @@ class PaperSmartSeats(Seats):
         return []
 
     def _finish_if_flushed(self, seat: Seat) -> Iterable[SeatAction]:
-        """Finish a seat without waiting for the events that its replicas have sent."""
+        """Finish a seat whose replicas are dropped, without waiting for events that they sent."""
         seat.arrived_events = seat.expected_events or 0
         return super()._finish_if_flushed(seat)
 

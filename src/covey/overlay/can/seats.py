@@ -130,7 +130,7 @@ class Seats:
 
     Args:
         find_root: function that finds a root for a subscription among the replicas of the node;
-            None for PURE, with which every subscription is a root.
+            None if replication is PURE; then every subscription is a root.
     """
 
     def __init__(self, find_root: FindRoot | None) -> None:

@@ -68,7 +68,7 @@ def map_to_leaf_sets(covering_bits: Bits, leaf_sets: Bits) -> NDArray[np.int32]:
 
 
 def compute_leaf_quotas(problem: Problem, leaf_sets: Bits, leaf_set_counts: Ints) -> Ints:
-    """Return how many subscribers of each leaf set (row) each leaf (column) serves.
+    """Return the number of subscribers of each leaf set (row) that each leaf (column) serves.
 
     Capacities are those at the smallest of `problem.load_factors` at which all subscribers can be
     served. If there is none, they are those at `max_load`, and as many subscribers as possible are

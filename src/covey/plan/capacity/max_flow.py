@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 def solve_max_flow(leaf_sets: Bools, leaf_set_counts: Ints, capacities: Ints) -> Ints:
-    """Return how many subscribers of each leaf set (row) each leaf (column) serves.
+    """Return the number of subscribers of each leaf set (row) that each leaf (column) serves.
 
     As many subscribers as possible are served.
 
@@ -58,8 +58,7 @@ def find_min_load_factor(
     """Return the smallest load factor at which all subscribers can be served, and the flow.
 
     The factor is at least 1, and at most a thousandth too large. The flow is the array that
-    `solve_max_flow` returns: how many subscribers of each leaf set (row) each leaf (column) serves.
-    Every leaf set must contain a leaf.
+    `solve_max_flow` returns. Every leaf set must contain a leaf.
     """
     total = int(leaf_set_counts.sum())
 

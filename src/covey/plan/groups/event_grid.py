@@ -3,7 +3,7 @@
 The ends of all boxes are the boundaries of cells on each axis. Rectangles of filters are bounding
 boxes of such boxes, so that the ends of filters are boundaries as well, and containment is exact.
 If an axis has more than `max_boundaries` ends, only some of them become boundaries. Boxes are then
-widened to these boundaries; for lower bounds they are narrowed.
+widened to these boundaries, or narrowed if a lower bound of the bandwidth is computed.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def make_cost_cache(class_count: int, leaf_count: int) -> CostCache:
 
 @kernel
 def invalidate_costs(paths: Ints, path: Ints, widened_levels: int, costs: CostCache) -> None:
-    """Mark the costs of every leaf that is, or is below, a changed broker as out of date.
+    """Mark costs as out of date: those of all leaves that have a changed broker on their path.
 
     Args:
         paths: the path of each leaf.

@@ -1,10 +1,10 @@
 """Clusters of the balls of one vector attribute, so that an event is compared with few balls.
 
 The inner products of an event with the directions of all clusters determine the clusters whose
-balls may contain the event. The event is then compared with the members of these clusters, which
-are balls. Balls that are in no cluster are compared with every event in matrix products, first in
-few dimensions if that excludes enough pairs (see `covey.index.segment.balls.ball_clustering`).
-Candidates are verified with Spark's arithmetic.
+balls may contain the event. The event is then compared with the balls in these clusters. Balls that
+are in no cluster are compared with every event in matrix products, first in few dimensions if that
+excludes enough pairs (see `covey.index.segment.balls.ball_clustering`). Candidates are verified
+with Spark's arithmetic.
 """
 
 from __future__ import annotations
@@ -321,7 +321,11 @@ class BallClusters:
     def _verify_irregular(
         self, vectors: Matrix, norms: Floats, plain: NDArray[np.bool_]
     ) -> Iterator[RowPairs]:
-        """Yield the pairs whose vector or centre is not plain, decided with Spark's arithmetic."""
+        """Yield the candidates whose vector or centre is not plain.
+
+        They are the pairs that Spark's arithmetic admits, and all pairs in which neither the vector
+        nor the centre is finite.
+        """
         plain_rows, irregular_balls = np.flatnonzero(plain), np.arange(self.starts[-1], len(self))
         is_infinite = ~np.isfinite(self.centres[self.starts[-1] :]).all(axis=1)
         for event in np.flatnonzero(~plain):

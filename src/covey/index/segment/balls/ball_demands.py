@@ -52,7 +52,7 @@ _MIN_NORM_RATIO = 1.01  # norms within this factor are regarded as equal
 
 
 def compute_norms(vectors: Matrix) -> Floats:
-    """Return the norms of rows; infinite or NaN if a row has no finite norm."""
+    """Return the norm of each row; it is infinite or NaN if an element is infinite or NaN."""
     norms: Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return norms
 

@@ -47,7 +47,8 @@ def order_boxes(
     A leaf has at most `max_leaf_size` boxes, all of the same group; `groups` has the group of each
     box. `chance_below` is the result of `compute_chance_below`.
 
-    Cost: boxes × log(leaves), and for each division all attributes of a sample of boxes.
+    Cost: proportional to boxes × log(leaves). Each division also examines all attributes of a
+    sample of boxes.
     """
     order = np.argsort(groups, kind="stable").astype(np.int32)
     ends = np.append(np.flatnonzero(np.diff(groups[order])) + 1, len(order))
