@@ -19,12 +19,16 @@ from functools import reduce
 from sqlglot import exp
 
 from covey.errors import PredicateError
-from covey.language.compile.atoms import Conjunction, Dnf, Membership
+from covey.language.compile.atoms import Conjunction, Dnf, LateTruth, Membership
 from covey.language.compile.cache_keys import CacheKey
 from covey.language.compile.conditions import Conditions
 from covey.language.compile.operands import Operands
 from covey.language.semantics.admission import check_admitted
-from covey.language.semantics.expression_types import ExpressionTypes, NotAnalysedError
+from covey.language.semantics.expression_types import (
+    ExpressionTypes,
+    MissingExpression,
+    NotAnalysedError,
+)
 from covey.language.syntax.ast_utils import flatten_chain, unwrap_parentheses
 from covey.language.syntax.grammar import PredicateTree, parse_tree
 from covey.language.values.literals import LiteralError
@@ -46,7 +50,7 @@ class CompiledTemplate:
     conjunctions: tuple[Conjunction, ...]
     derived_attributes: tuple[Attribute, ...]
     cache_keys: tuple[tuple[int, CacheKey], ...]
-    missing_types: tuple[str, ...] = ()
+    missing_types: tuple[MissingExpression, ...] = ()
     """Expressions whose types must be known first. If there are any, `conjunctions` is empty."""
 
 
@@ -210,7 +214,7 @@ class _DnfConverter:
                 whose types are missing.
         """
         unions: list[Dnf] = []
-        missing: list[str] = []
+        missing: list[MissingExpression] = []
         for part in nodes:
             try:
                 unions.append(self.to_dnf(part, outcome))
@@ -259,7 +263,10 @@ class _DnfConverter:
 
 def _find_derived_attributes(conjunctions: Iterable[Conjunction]) -> tuple[Attribute, ...]:
     """Return the derived attributes of conjunctions, each only once."""
-    attributes = (atom.attribute for conjunction in conjunctions for atom in conjunction)
+    atoms = (atom for conjunction in conjunctions for atom in conjunction)
+    attributes = (
+        atom.template if isinstance(atom, LateTruth) else atom.attribute for atom in atoms
+    )
     return tuple(dict.fromkeys(attribute for attribute in attributes if attribute.is_derived))
 
 
