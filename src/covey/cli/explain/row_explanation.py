@@ -31,7 +31,6 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["explain_with_spark", "explain_without_spark", "render_subscription"]
 
-_MAX_ATTRIBUTES = 10_000  # no condition is late, so that each one is explained
 _PLAIN_TYPES = (
     STRING,
     BOOLEAN,
@@ -96,7 +95,7 @@ def explain_with_spark(
     with launcher.launch() as spark:
         frame = cast_vectors_to_float(events.read(spark), vector_lengths)
         space = build_space(frame.schema, read_session_settings(spark), vector_lengths)
-        types = SparkExpressionTypes(spark, frame.schema, (), _MAX_ATTRIBUTES)
+        types = SparkExpressionTypes(spark, frame.schema, (), space.max_derived)
         parsed = parse(space, [predicate], types=types)
         derived = parsed.space.derived
         rows = frame

@@ -80,7 +80,7 @@ def preview(
                 space = build_space(
                     frame.schema, read_session_settings(session), parse_vector_lengths(vectors)
                 )
-                types = SparkExpressionTypes(session, frame.schema, ())
+                types = SparkExpressionTypes(session, frame.schema, (), space.max_derived)
                 is_possible = not len(parse(space, [predicate], types=types).unsatisfiable)
             with steps.track_step("count", session):
                 found = compute_match_history(frame, predicate, find_time_column(frame, time))

@@ -13,7 +13,6 @@ from covey.language.values.literals import LiteralError
 
 __all__ = [
     "CacheKey",
-    "chosen_key",
     "list_key",
     "literal_key",
     "pattern_key",
@@ -30,11 +29,6 @@ CacheKey = Callable[[str], object]
 def literal_key(raw: str) -> object:
     """Return the literal itself, for a literal that is part of the compiled template."""
     return raw
-
-
-def chosen_key(chosen: frozenset[str], raw: str) -> object:
-    """Return the literal if it is one of the chosen ones; all other literals have the same key."""
-    return raw if raw in chosen else ""
 
 
 def pattern_kind(text: str) -> str:

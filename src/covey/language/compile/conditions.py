@@ -6,7 +6,6 @@ Any other expression with a boolean value becomes a derived attribute that Spark
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,6 @@ from covey.language.compile.atoms import (
     Comparison,
     Conjunction,
     Dnf,
-    LateTruth,
     Membership,
     Nullness,
     Prefix,
@@ -33,7 +31,6 @@ from covey.language.compile.cache_keys import (
 from covey.language.compile.distance_conditions import distance_condition, is_distance
 from covey.language.compile.operands import Operands
 from covey.language.compile.tag_conditions import tag_condition
-from covey.language.semantics.expressions import NotIndexedError
 from covey.language.syntax.ast_utils import COMPARISONS, call_name, unwrap_parentheses
 from covey.language.values import casts, literals
 from covey.language.values.coercion import (
@@ -45,8 +42,7 @@ from covey.language.values.coercion import (
 from covey.language.values.literal_columns import WHOLE_LIST, LiteralRef
 from covey.language.values.literals import TypedLiteral
 from covey.space.events import ValueState
-from covey.space.guard import build_computability_check
-from covey.space.space import LATE, Attribute
+from covey.space.space import Attribute
 from covey.space.types import BOOLEAN, STRING, TIMESTAMP, Type
 
 __all__ = ["Conditions", "DnfProduct"]
@@ -107,62 +103,26 @@ class Conditions:
             if not is_distance(call) or call.find_ancestor(exp.Case, exp.If):
                 continue  # a distance in a branch that is not taken cannot raise
             for argument in filter(lambda side: side.find(exp.Column), call.expressions):
-                if not self.operands.expressions.type_of(argument).is_vector:
-                    continue
-                with suppress(NotIndexedError):  # then the whole condition is late
+                if self.operands.expressions.type_of(argument).is_vector:
                     attribute = self.operands.expressions.resolve_attribute(argument)
                     attributes[attribute.name] = attribute
         non_raising = ValueState.NULL | ValueState.VALUE | ValueState.NULL_ELEMENTS
         return [Nullness(attribute, non_raising) for attribute in attributes.values()]
 
-    def _computability_atoms(self, node: exp.Expr) -> Sequence[Atom]:
+    def _computability_atoms(self, node: exp.Expr) -> list[Truth]:
         """Return atoms that exclude events on which a derived attribute raises an exception."""
         atoms: dict[str, Truth] = {}
         for outcome in (True, False):
-            try:
-                union = self._convert_node(node, outcome)
-            except NotIndexedError:
-                return self._late_computability_atoms(node)
+            union = self._convert_node(node, outcome)
             sides = union.sides if isinstance(union, DnfProduct) else [union]
             for atom in (atom for side in sides for conjunction in side for atom in conjunction):
                 if atom.attribute.can_raise:
                     atoms[atom.attribute.name] = Truth(atom.attribute.flag, 1)
         return list(atoms.values())
 
-    def _late_computability_atoms(self, node: exp.Expr) -> Sequence[Atom]:
-        """Return the atoms of a condition that is late, or that is a derived attribute itself."""
-        try:
-            union = self._convert_boolean(node, True)
-        except NotIndexedError:
-            template, parameters = self.operands.expressions.find_late_template(node)
-            if not template.can_raise:
-                return []
-            check = replace(
-                template, name=build_computability_check(template.name), can_raise=False
-            )
-            return [LateTruth(self.operands.space[LATE], check, parameters)]
-        (truth,) = union[0]
-        return [Truth(truth.attribute.flag, 1)] if truth.attribute.can_raise else []
-
-    def _convert_late(self, node: exp.Expr, outcome: bool) -> Dnf:
-        """Return the events on which a condition on an expression has the given outcome.
-
-        The expression is not an attribute. If the condition is not one either, it is late.
-        """
-        try:
-            return self._convert_boolean(node, outcome)
-        except NotIndexedError:
-            template, parameters = self.operands.expressions.find_late_template(node)
-        if not outcome:
-            template = replace(template, name=f"NOT ({template.name})")
-        return [(LateTruth(self.operands.space[LATE], template, parameters),)]
-
     def to_dnf(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
         """Return the events on which a condition has the given outcome, true or false."""
-        try:
-            union = self._convert_node(node, outcome)
-        except NotIndexedError:
-            return self._convert_late(node, outcome)
+        union = self._convert_node(node, outcome)
         if isinstance(union, DnfProduct):
             return union
         return [conjunction + self._flag_atoms(conjunction) for conjunction in union]

@@ -19,16 +19,12 @@ from functools import reduce
 from sqlglot import exp
 
 from covey.errors import PredicateError
-from covey.language.compile.atoms import Conjunction, Dnf, LateTruth, Membership
+from covey.language.compile.atoms import Conjunction, Dnf, Membership
 from covey.language.compile.cache_keys import CacheKey
 from covey.language.compile.conditions import Conditions
 from covey.language.compile.operands import Operands
 from covey.language.semantics.admission import check_admitted
-from covey.language.semantics.expression_types import (
-    ExpressionTypes,
-    MissingExpression,
-    NotAnalysedError,
-)
+from covey.language.semantics.expression_types import ExpressionTypes, NotAnalysedError
 from covey.language.syntax.ast_utils import flatten_chain, unwrap_parentheses
 from covey.language.syntax.grammar import PredicateTree, parse_tree
 from covey.language.values.literals import LiteralError
@@ -50,7 +46,7 @@ class CompiledTemplate:
     conjunctions: tuple[Conjunction, ...]
     derived_attributes: tuple[Attribute, ...]
     cache_keys: tuple[tuple[int, CacheKey], ...]
-    missing_types: tuple[MissingExpression, ...] = ()
+    missing_types: tuple[str, ...] = ()
     """Expressions whose types must be known first. If there are any, `conjunctions` is empty."""
 
 
@@ -214,7 +210,7 @@ class _DnfConverter:
                 whose types are missing.
         """
         unions: list[Dnf] = []
-        missing: list[MissingExpression] = []
+        missing: list[str] = []
         for part in nodes:
             try:
                 unions.append(self.to_dnf(part, outcome))
@@ -263,10 +259,7 @@ class _DnfConverter:
 
 def _find_derived_attributes(conjunctions: Iterable[Conjunction]) -> tuple[Attribute, ...]:
     """Return the derived attributes of conjunctions, each only once."""
-    atoms = (atom for conjunction in conjunctions for atom in conjunction)
-    attributes = (
-        atom.template if isinstance(atom, LateTruth) else atom.attribute for atom in atoms
-    )
+    attributes = (atom.attribute for conjunction in conjunctions for atom in conjunction)
     return tuple(dict.fromkeys(attribute for attribute in attributes if attribute.is_derived))
 
 

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from sqlglot import exp
 
-from covey.language.compile.cache_keys import (
-    CacheKey,
-    chosen_key,
-    list_key,
-    literal_key,
-    types_key,
-)
+from covey.language.compile.cache_keys import CacheKey, list_key, literal_key, types_key
 from covey.language.semantics.expression_types import ExpressionTypes
 from covey.language.semantics.expressions import Expressions
 from covey.language.syntax.ast_utils import unwrap_parentheses
@@ -43,11 +35,7 @@ class Operands:
         The slots are in ascending order, each with the function that returns the cache key of the
         slot's literal.
         """
-        names = self.expressions.names
-        chosen: dict[int, CacheKey] = {
-            slot: partial(chosen_key, raws) for slot, raws in names.chosen_literals.items()
-        }
-        keys = {**self.cache_keys, **chosen, **dict.fromkeys(names.fixed_slots, literal_key)}
+        keys = {**self.cache_keys, **dict.fromkeys(self.expressions.names.fixed_slots, literal_key)}
         return tuple(sorted(keys.items(), key=lambda key: key[0]))
 
     def check_slots(self) -> None:

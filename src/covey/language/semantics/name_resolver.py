@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from copy import copy
 from difflib import get_close_matches
 
 from sqlglot import exp
@@ -56,24 +55,15 @@ class NameResolver:
     """Resolver of the names of one tree.
 
     `fixed_slots` collects the slots whose literals become part of the name of a derived attribute,
-    and so of the compiled template. `read_slots` lists the same slots in the order of reading.
-    `chosen_literals` contains, by slot, the literals with which expressions are attributes.
+    and so of the compiled template.
     """
 
     def __init__(self, tree: PredicateTree, space: Space) -> None:
         self.tree, self.space = tree, space
         self.fixed_slots: set[int] = set()
-        self.read_slots: list[int] = []
-        self.chosen_literals: dict[int, frozenset[str]] = {}
         self.columns: dict[str, list[Attribute]] = {}
         for column in space.columns:
             self.columns.setdefault(column.name.lower(), []).append(column)
-
-    def without_fixing(self) -> NameResolver:
-        """Return a resolver of the same names that does not change `fixed_slots` of this one."""
-        other = copy(self)
-        other.fixed_slots, other.read_slots = set(), []
-        return other
 
     def resolve_column(self, identifier: exp.Expr) -> Attribute:
         """Return the column that an identifier names; upper and lower case are not distinguished.
@@ -184,7 +174,6 @@ class NameResolver:
         """Return a literal as written, and add its slot to `fixed_slots`."""
         slot = self.tree.slot_of(node)
         self.fixed_slots.add(slot)
-        self.read_slots.append(slot)
         raw = self.tree.raws[slot]
         return f"r{raw}" if isinstance(node, exp.RawString) else raw
 

@@ -18,7 +18,6 @@ from covey.store import Snapshot
 from covey.stream.batches.version_source import VersionSource
 from covey.stream.config import StreamConfig
 from covey.stream.events.decoder import DECODED, EventDecoder
-from covey.stream.events.late_rows import LateRows
 from covey.stream.events.notify_task import LEADING_COLUMNS, OUTPUT_SCHEMA, NotifyTask, OutputTopics
 from covey.stream.metrics.accumulator import CountsAccumulator
 
@@ -49,17 +48,14 @@ class RequiredAttributes:
     """Attributes that Spark computes for workers: columns, expressions, and flags of expressions.
 
     The flag of an expression is false for events on which the expression raises an error.
-    `late_templates` are the templates of the late conditions that Spark evaluates for candidates.
     """
 
     attributes: tuple[Attribute, ...] = ()
-    late_templates: tuple[Attribute, ...] = ()
 
     def with_attributes_of(self, snapshot: Snapshot) -> RequiredAttributes:
         """Return these attributes and the missing ones that a version constrains, with flags.
 
-        Templates of late conditions are added too. The validity interval is left out. If nothing is
-        missing, `self` is returned.
+        The validity interval is left out. If no attribute is missing, `self` is returned.
         """
         known = {*self.names, VALIDITY}
         added = [
@@ -68,12 +64,7 @@ class RequiredAttributes:
         raising = find_raising_attributes(snapshot.space, snapshot.constrained_attributes)
         known |= {attribute.name for attribute in added}
         added += [attribute.flag for attribute in raising if attribute.flag.name not in known]
-        new_templates = [t for t in snapshot.late_templates if t not in self.late_templates]
-        if not (added or new_templates):
-            return self
-        return RequiredAttributes(
-            (*self.attributes, *added), (*self.late_templates, *new_templates)
-        )
+        return RequiredAttributes((*self.attributes, *added)) if added else self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,8 +140,6 @@ class MatchQuery:
         observed = kafka_events if counts is None else observe_events(kafka_events)
         decoded = observed.select(*_KAFKA_COLUMNS, self.decoder.decoded_value.alias(DECODED))
         flat, columns = decoded.select(*self._flat_columns), required_attributes.task_columns
-        late = LateRows(required_attributes.late_templates, self.decoder.schema, len(columns))
-        columns += [select_column(name) for name in late.columns]
         attribute_columns = {
             name: LEADING_COLUMNS + i for i, name in enumerate(required_attributes.names)
         }
@@ -167,10 +156,8 @@ class MatchQuery:
             self._topics,
             counts,
             partitioner is not None,
-            late,
         )
-        rows = task_input.mapInArrow(task, late.extend_schema(OUTPUT_SCHEMA))
-        return late.decide_rows(rows, OUTPUT_SCHEMA.names)
+        return task_input.mapInArrow(task, OUTPUT_SCHEMA)
 
     def _flatten_columns(self) -> list[Column]:
         """Return the leading columns of the task, then all columns of the event by their names."""
