@@ -149,7 +149,7 @@ class Live:
         process, self._process = self._process, None
         try:
             code = process.wait(SECONDS)
-            wait_for(lambda: not _is_there(process.pid) or None, "the end of Spark", seconds=30)
+            wait_for(lambda: not _is_there(process.pid) or None, "the end of Spark")
         finally:
             _kill_group(process.pid)
             process.wait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -142,7 +141,6 @@ def _run_stream(config: StreamConfig) -> None:
     configure_json_logging()
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
     imports.start()  # imports take seconds, so they run while Java starts
-    logging.getLogger("covey.stream").info("starting Spark")
     with open_stream_session(config) as spark:
         imports.join()
         from covey.stream import Pipeline
