@@ -54,5 +54,5 @@ def test_more_moves_give_less_bandwidth() -> None:
 
 def test_row_numbers_of_another_plan_are_refused() -> None:
     problem = ASSIGNMENT_PROBLEMS["topics"](100, 10, seed=3)
-    with pytest.raises(InvalidArgumentError, match="its row in the previous plan"):
+    with pytest.raises(InvalidArgumentError, match="subscriber in the previous plan"):
         replan(greedy(problem), problem, np.arange(1, 101))
