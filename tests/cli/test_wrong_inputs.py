@@ -280,3 +280,12 @@ def test_an_extra_that_is_not_installed_is_named() -> None:
         "covey: this command needs confluent_kafka, which is not installed: "
         "pip install 'covey[stream]'\n"
     )
+
+
+def test_a_malformed_row_of_csv_comes_with_advice() -> None:
+    from covey.cli.errors import spark_error_message
+
+    said = spark_error_message(Exception("Malformed CSV record: s13,max(amount) > 100"))
+    assert said.startswith("Malformed CSV record: s13")
+    assert "; check that the row has as many values as the header" in said
+    assert said.endswith("all lines of the file end in the same way")

@@ -24,7 +24,11 @@ from covey.cli.doctor.value_suggestions import (
     find_unmatched,
     list_text_columns,
 )
-from covey.cli.io.sources import TableSource, cast_vectors_to_float, check_columns
+from covey.cli.io.sources import (
+    TableSource,
+    cast_vectors_to_float,
+    check_subscription_columns,
+)
 from covey.cli.progress import StepProgress
 from covey.spark import Matcher
 from covey.sql_names import quote_identifier
@@ -85,10 +89,8 @@ class DoctorJob:
         with progress.track_step("read", spark):
             events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
             subscriptions = self.subscriptions.read(spark)
-            names = [self.id_column, self.predicate_column]
             owner = [] if self.owner_column is None else [self.owner_column]
-            options = {self.id_column: "--id", self.predicate_column: "--predicate"}
-            check_columns(subscriptions, [*names, *owner], "subscriptions", options)
+            check_subscription_columns(subscriptions, self.id_column, self.predicate_column, owner)
         with progress.track_step("fit", spark):
             model = Matcher(
                 eventSchema=events.schema, idCol=self.id_column, predicateCol=self.predicate_column,

@@ -25,6 +25,7 @@ __all__ = [
     "TableSource",
     "cast_vectors_to_float",
     "check_columns",
+    "check_subscription_columns",
     "repartition_small",
     "split_for_matching",
 ]
@@ -139,6 +140,17 @@ def check_columns(
         raise InvalidArgumentError(
             f"the {label} have no column {missing[0]!r}: their columns are {shown}{advice}"
         )
+
+
+def check_subscription_columns(
+    subscriptions: DataFrame, id_column: str, predicate_column: str, others: Sequence[str] = ()
+) -> None:
+    """Raise InvalidArgumentError if the subscriptions lack one of the columns.
+
+    If the column of ids or of predicates is missing, the message names the option for another one.
+    """
+    options = {id_column: "--id", predicate_column: "--predicate"}
+    check_columns(subscriptions, [*options, *others], "subscriptions", options)
 
 
 def cast_vectors_to_float(events: DataFrame, vector_lengths: dict[str, int]) -> DataFrame:

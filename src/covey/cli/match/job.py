@@ -19,6 +19,7 @@ from covey.cli.io.sources import (
     TableSource,
     cast_vectors_to_float,
     check_columns,
+    check_subscription_columns,
     split_for_matching,
 )
 from covey.cli.io.targets import TableTarget
@@ -115,11 +116,9 @@ class MatchJob:
             InvalidArgumentError: a table lacks a column that an option names, or the column with
                 matched ids has the name of another column to write.
         """
-        required = [
-            self.matcher_params[p] for p in ("idCol", "predicateCol", "validFromCol", "validToCol")
-        ]
-        options = {required[0]: "--id", required[1]: "--predicate"}
-        check_columns(subscriptions, [name for name in required if name], "subscriptions", options)
+        params = self.matcher_params
+        validity = [name for name in (params["validFromCol"], params["validToCol"]) if name]
+        check_subscription_columns(subscriptions, params["idCol"], params["predicateCol"], validity)
         kept = events.columns if self.event_columns is None else self.event_columns
         time = self.matcher_params["eventTimeCol"]
         check_columns(events, [*kept, *([time] if time else [])], "events")

@@ -12,7 +12,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from covey.cli.io.sources import TableSource, cast_vectors_to_float, check_columns
+from covey.cli.io.sources import (
+    TableSource,
+    cast_vectors_to_float,
+    check_subscription_columns,
+)
 from covey.cli.progress import StepProgress
 from covey.cli.reduce.output_folder import PLOT_FILE, SUMMARY_FILE, OutputFolder
 from covey.cli.reduce.report import ReductionReport, build_report
@@ -62,10 +66,11 @@ class ReduceJob:
             with steps.track_step("read", spark):
                 events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
                 subscriptions = self.subscriptions.read(spark)
-                named = [self.reduce_params["idCol"], self.reduce_params["predicateCol"]]
-                options = dict(zip(named, ("--id", "--predicate"), strict=True))
-                named += [self.owner_column] if self.owner_column is not None else []
-                check_columns(subscriptions, named, "subscriptions", options)
+                owner = [] if self.owner_column is None else [self.owner_column]
+                params = self.reduce_params
+                check_subscription_columns(
+                    subscriptions, params["idCol"], params["predicateCol"], owner
+                )
             with steps.track_step("reduce", spark):
                 made = reduce_subscriptions(
                     subscriptions,
