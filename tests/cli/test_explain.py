@@ -81,8 +81,11 @@ def test_the_users_text_is_explained_without_spark(events: str, alerts: str) -> 
         (["--subscription", "9"], "alerts.csv has no subscription 9"),
         (["--subscription", "1", "--row", "2"], "ads.parquet has no event with row 2"),
         (["--subscription", "1", "--key", "ad=9"], "ads.parquet has no event with ad = 9"),
-        (["--subscription", "1", "--key", "no=9"], "the events have no column 'no'"),
-        (["--subscription", "1", "--id", "no"], "the subscriptions have no column 'no'"),
+        (["--subscription", "1", "--key", "no=9"], "the events at ads.parquet have no column 'no'"),
+        (
+            ["--subscription", "1", "--id", "no"],
+            "alerts.csv have no column 'no'",
+        ),
     ],
 )
 def test_a_row_that_does_not_exist_is_refused(words: list[str], message: str) -> None:

@@ -277,10 +277,10 @@ def test_what_is_wrong_is_said_before_spark_starts(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--id", "who?"], "the subscriptions have no column 'who?': their columns are id, "),
-        (["--predicate", "text"], "the subscriptions have no column 'text'"),
+        (["--id", "who?"], " have no column 'who?': their columns are id, "),
+        (["--predicate", "text"], " have no column 'text'"),
         (["--predicate", "text"], "name one of them with --predicate"),
-        (["--owner", "team"], "the subscriptions have no column 'team'"),
+        (["--owner", "team"], " have no column 'team'"),
         (["--vectors", "x1=3"], "column 'x1' is double, not a vector of 3 floats"),
     ],
 )

@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.cli.conftest import write_tables
 from tests.damaged import write_damaged_parquet
 from tests.stream.test_config import LEAST
 
@@ -61,22 +63,43 @@ EARLY = [
     ([*PLAN, "x" * 5000, "nope.csv", "-o", "p"], "File name too long"),
     ([*PLAN, "ticks.csv", "ticks.csv", "-o", "x" * 5000], "File name too long"),
 ]  # fmt: skip
-LATE = [
-    ([*MATCH[:-1], "symbol"], "the subscriptions have no column 'symbol': their columns"),
-    ([*MATCH, "--predicate", "text"], "the subscriptions have no column 'text'"),
-    ([*MATCH, "--columns", "n,prise"], "the events have no column 'prise': their columns are n"),
-    ([*MATCH, "--event-time", "when"], "the events have no column 'when'"),
-    ([*MATCH, "--valid-to", "until"], "the subscriptions have no column 'until'"),
-    ([*MATCH, "--vectors", "price=2"], "column 'price' is double, not a vector of 2 floats"),
+WITH = ["match", "ticks.csv", "-o", "m.csv"]
+HEADERS = [
+    ([*MATCH[:-1], "symbol"], "at alerts.parquet have no column 'symbol': their columns are alert, "
+     "predicate; name one of them with --id"),
+    ([*MATCH, "--predicate", "text"], "no column 'text': their columns are alert, predicate; "),
+    ([*MATCH, "--columns", "n,prise"], "events at ticks.parquet have no column 'prise': their "),
+    ([*MATCH, "--event-time", "when"], "the events at ticks.parquet have no column 'when'"),
+    ([*MATCH, "--valid-to", "until"], "at alerts.parquet have no column 'until'"),
+    ([*MATCH, "--vectors", "x=2"], "the events at ticks.parquet have no column 'x'"),
+    ([*MATCH, "--matches-column", "n"], "the events already have a column 'n'"),
+    (["match", "alerts.csv", "ticks.csv", "-o", "m.csv", "--id", "alert"],
+     "the events have both columns: are the two tables swapped?"),
+    ([*WITH, "semicolons.csv"], "seem to be separated by semicolons: separate them by commas"),
+    ([*WITH, "headless.csv"], "the first line seems to be a row, not a header: add a first line"),
+    ([*WITH, "commas.csv"], "the subscriptions at commas.csv: the row that ends on line 4 has 3 "
+     "values, but the header has 2: 2,n IN (1,2); put a text that contains a comma, such as"),
+    ([*WITH, "bare.csv"], "at bare.csv are empty: the file has only a header; give a table with "),
+    (["reduce", "alerts.csv", "ticks.csv", "-o", "r", "--no-picture"], "have no column 'id'"),
+    (["doctor", "alerts.csv", "--events", "ticks.csv"], "at alerts.csv have no column 'id'"),
     (["preview", "n > 1", "empty.csv"], "the events at empty.csv are empty"),
+    (["preview", "n > 1", "empty.parquet"], "the events at empty.parquet are empty: give a table"),
     (["preview", "n > 1", "bare.csv"], "the events at bare.csv are empty"),
+    (["preview", "n > 1", "rowless.parquet"], "are empty: the file has columns, but no rows"),
+    (["preview", "n > 1", "ticks.csv", "--time", "when"], "at ticks.csv have no column 'when'"),
+    (["preview", "n > 1", "notes.txt", "--events-format", "parquet"], "it is not a Parquet file; "),
+    ([*EXPLAIN, "--events", "empty.csv"], "the subscriptions at alerts.csv have no column 'id'"),
+    ([*EXPLAIN, "--events", "empty.csv", "--id", "alert", "--subscription", "all"],
+     "the events at empty.csv are empty: give a table with rows"),
+]  # fmt: skip
+LATE = [
+    (["match", "ticks.jsonl", "alerts.jsonl", "-o", "m.csv"], "alerts.jsonl have no column 'id'"),
+    ([*MATCH, "--vectors", "price=2"], "column 'price' is double, not a vector of 2 floats"),
     (["preview", "n > 1", "bare.parquet"], "the events at bare.parquet cannot be read as parquet"),
-    (["preview", "n > 1", "notes.txt", "--events-format", "parquet"], "check the file, --e"),
     (["preview", "n > 1", "torn.json"], "the events at torn.json cannot be read as json"),
     (["preview", "n > 1", "ticks.csv", "--time", "symbol"], "column must be a date or timestamp"),
     (["preview", "n > 1", "ticks.csv", "--events-schema", "n WHAT"], "Unsupported data type"),
     (["preview", "n > 1", "ticks.csv", "--events-format", "delta"], "with --jars"),
-    (["doctor", "alerts.csv", "--events", "ticks.csv"], "the subscriptions have no column 'id'"),
 ]  # fmt: skip
 
 
@@ -84,20 +107,49 @@ LATE = [
 def test_what_can_be_told_without_spark(
     words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from typer.testing import CliRunner
-
-    from covey.cli import app
-    from covey.cli.session import SessionLauncher
-
-    def start(_: SessionLauncher) -> None:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr(SessionLauncher, "launch", start)
     monkeypatch.chdir(tmp_path)
     for name in ("ticks.csv", "alerts.csv", "ticks.parquet", "alerts.parquet", "notes.txt"):
         Path(name).touch()
     Path("notes.csv").mkdir()
-    check(CliRunner().invoke(app, words), said)
+    check(run_without_spark(words, monkeypatch), said)
+
+
+@pytest.mark.parametrize(("words", "said"), HEADERS, ids=lambda value: " ".join(value)[:60])
+def test_a_local_file_with_a_wrong_header_is_refused_before_spark_starts(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_tables(tmp_path)
+    write_odd_files()
+    check(run_without_spark(words, monkeypatch), said)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("quoted.csv", 'id,predicate\n1,"n IN (1,2)"\n\n2,"n > 1\nAND n < 5"\n'),
+        ("marked.csv", "\ufeffid,predicate\r\n1,n > 1\r\n"),
+        ("twice.csv", "id,ID,predicate\n1,1,n > 1\n"),  # Spark renames such columns
+        ("nameless.csv", ",predicate\n1,n > 1\n"),
+    ],
+)
+def test_a_header_that_spark_may_accept_is_left_to_it(
+    name: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_tables(tmp_path)
+    Path(name).write_text(content, newline="")
+    done = run_without_spark(["match", "ticks.csv", name, "-o", "m.csv"], monkeypatch)
+    assert str(done.exception) == "Spark was started"
+
+
+def test_wrong_syntax_of_a_predicate_is_refused_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tables(tmp_path)
+    done = run_without_spark(["preview", "n >", f"{tmp_path}/ticks.jsonl"], monkeypatch)
+    assert done.exit_code == 2
+    assert "line 1, column 4: the predicate ends after >" in done.stderr
 
 
 def test_a_file_that_the_system_refuses_ends_with_its_name_and_the_reason(tmp_path: Path) -> None:
@@ -167,10 +219,7 @@ def test_ids_and_predicates_with_markup_are_told_as_they_are(covey: Any) -> None
 @pytest.mark.integration
 @pytest.mark.parametrize(("words", "said"), LATE, ids=lambda value: " ".join(value)[:60])
 def test_what_spark_must_be_asked_for(words: list[str], said: str, covey: Any) -> None:
-    Path("empty.csv").touch()
-    Path("bare.csv").write_text("n,m\n")
     Path("bare.parquet").mkdir()
-    Path("notes.txt").write_text("not a table")
     Path("torn.json").write_text('{"n": 1}\n{"n": \n')
     check(covey(*words), said)
     assert not Path("m.parquet").exists()
@@ -248,6 +297,32 @@ def test_a_command_that_is_incomplete_says_how_it_is_used(words: list[str]) -> N
     assert "Usage: " in done.stderr
 
 
+def write_odd_files() -> None:
+    """Write files that commands refuse to the working directory."""
+    Path("empty.csv").touch()
+    Path("empty.parquet").touch()
+    Path("notes.txt").write_text("not a table")
+    Path("bare.csv").write_text("id,predicate\n")
+    Path("semicolons.csv").write_text("id;predicate\n1;n > 1\n")
+    Path("headless.csv").write_text("1,n > 1\n2,n > 2\n")
+    Path("commas.csv").write_text("id,predicate\n\n1,n > 1\n2,n IN (1,2)\n")
+    pq.write_table(pa.table({"n": pa.array([], pa.int64())}), "rowless.parquet")
+
+
+def run_without_spark(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a command that must not start Spark."""
+    from typer.testing import CliRunner
+
+    from covey.cli import app
+    from covey.cli.session import SessionLauncher
+
+    def start(_: SessionLauncher) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(SessionLauncher, "launch", start)
+    return CliRunner().invoke(app, words)
+
+
 def check(done: Any, said: str) -> None:
     """One line on stderr, nothing on stdout."""
     assert done.exit_code == 2, done.output
@@ -287,5 +362,5 @@ def test_a_malformed_row_of_csv_comes_with_advice() -> None:
 
     said = spark_error_message(Exception("Malformed CSV record: s13,max(amount) > 100"))
     assert said.startswith("Malformed CSV record: s13")
-    assert "; check that the row has as many values as the header" in said
+    assert "; check that the row has as many values as the header (put a predicate that" in said
     assert said.endswith("all lines of the file end in the same way")

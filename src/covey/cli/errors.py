@@ -44,8 +44,10 @@ _EXTRA_BY_MODULE = {
 
 
 _ADVICE = {
-    "Malformed CSV record": "; check that the row has as many values as the header, and that all "
-    "lines of the file end in the same way"
+    "Malformed CSV record": "; check that the row has as many values as the header (put a "
+    "predicate that contains a comma in double quotes), and that all lines of the file end in the "
+    "same way",
+    "Could not read footer": "; the file is empty, incomplete or not a Parquet file",
 }
 """Advice for errors of Spark, by a part of the message."""
 

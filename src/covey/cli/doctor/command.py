@@ -105,6 +105,7 @@ def doctor(
             sample,
             store,
         )
+        examination.check_headers()
         with ExitStack() as stack:
             with StepProgress() as steps:
                 with steps.track_step("start Spark"):

@@ -24,11 +24,13 @@ from covey.cli.doctor.value_suggestions import (
     find_unmatched,
     list_text_columns,
 )
-from covey.cli.io.sources import (
-    TableSource,
-    cast_vectors_to_float,
+from covey.cli.io.columns import (
+    check_columns,
     check_subscription_columns,
+    read_events,
+    read_header,
 )
+from covey.cli.io.sources import TableSource
 from covey.cli.progress import StepProgress
 from covey.spark import Matcher
 from covey.sql_names import quote_identifier
@@ -84,13 +86,16 @@ class DoctorJob:
     sample_size: int
     store_path: str | None
 
+    def check_headers(self) -> None:
+        """Raise InvalidArgumentError if a local file is wrong; Spark is not needed."""
+        self._check_columns(read_header(self.events), read_header(self.subscriptions))
+
     def run(self, spark: SparkSession, progress: StepProgress) -> DoctorReport:
         """Run the checks, and return their findings."""
         with progress.track_step("read", spark):
-            events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
+            events = read_events(self.events, spark, self.vector_lengths)
             subscriptions = self.subscriptions.read(spark)
-            owner = [] if self.owner_column is None else [self.owner_column]
-            check_subscription_columns(subscriptions, self.id_column, self.predicate_column, owner)
+            self._check_columns(events.columns, subscriptions.columns)
         with progress.track_step("fit", spark):
             model = Matcher(
                 eventSchema=events.schema, idCol=self.id_column, predicateCol=self.predicate_column,
@@ -138,3 +143,14 @@ class DoctorJob:
         total = model.numSubscriptions + rejected.count()
         sampled = f"{event_count:,} of " if event_count < summary.event_count else ""
         return DoctorReport(findings, sums, total, f"{sampled}{summary.event_count:,} events")
+
+    def _check_columns(
+        self, event_columns: list[str] | None, subscription_columns: list[str] | None
+    ) -> None:
+        """Raise InvalidArgumentError if a table lacks a column; unknown columns are None."""
+        owner = [] if self.owner_column is None else [self.owner_column]
+        check_subscription_columns(
+            self.subscriptions, subscription_columns, self.id_column, self.predicate_column, owner,
+            event_columns=event_columns,
+        )  # fmt: skip
+        check_columns(self.events, event_columns, list(self.vector_lengths))

@@ -21,7 +21,8 @@ from covey.cli.explain.table_rows import (
     missing_event_error,
     missing_subscription_error,
 )
-from covey.cli.io.sources import TableSource, cast_vectors_to_float, check_columns
+from covey.cli.io.columns import check_columns, read_events
+from covey.cli.io.sources import TableSource
 from covey.cli.session import SessionLauncher
 from covey.errors import InvalidArgumentError, PredicateError
 from covey.language import Explanation, Parser, explain, parse, render
@@ -93,14 +94,14 @@ def explain_with_spark(
     from covey.spark.session_settings import read_session_settings
 
     with launcher.launch() as spark:
-        frame = cast_vectors_to_float(events.read(spark), vector_lengths)
+        frame = read_events(events, spark, vector_lengths)
         space = build_space(frame.schema, read_session_settings(spark), vector_lengths)
         types = SparkExpressionTypes(spark, frame.schema, (), space.max_derived)
         parsed = parse(space, [predicate], types=types)
         derived = parsed.space.derived
         rows = frame
         if key.column is not None:
-            check_columns(frame, [key.column], "events")
+            check_columns(events, frame.columns, [key.column])
             column = F.col(quote_identifier(key.column)).cast("string")
             rows = frame.where(column == key.value)
         columns = [F.col(quote_identifier(name)) for name in frame.columns]

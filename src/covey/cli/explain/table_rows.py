@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.dataset
 
+from covey.cli.io.columns import check_columns, check_subscription_columns, read_header
 from covey.cli.io.formats import FileFormat, is_local_path
 from covey.cli.io.sources import TableSource
 from covey.errors import InvalidArgumentError
@@ -96,12 +97,11 @@ def read_event(source: TableSource, key: EventKey) -> EventRow:
         if key.column is None:
             rows = table.head(key.row + 1).slice(key.row)
         else:
-            if key.column not in table.schema.names:
-                raise _missing_column_error(source, key.column, table.schema)
+            check_columns(source, table.schema.names, [key.column])
             is_same = pc.field(key.column).cast(pa.string()) == key.value
             rows = table.head(1, filter=is_same)
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable_error(source, error) from None
+        raise source.unreadable_error(str(error).splitlines()[0]) from None
     if not rows.num_rows:
         raise missing_event_error(source, key)
     return EventRow(rows.schema, rows.to_pylist()[0], source.format is FileFormat.PARQUET)
@@ -117,13 +117,11 @@ def find_subscription(
     """
     try:
         table = _open_dataset(source)
-        for name in (id_column, predicate_column):
-            if name not in table.schema.names:
-                raise _missing_column_error(source, name, table.schema)
+        check_subscription_columns(source, table.schema.names, id_column, predicate_column)
         is_same = pc.field(id_column).cast(pa.string()) == subscription_id
         rows = table.head(1, columns=[predicate_column], filter=is_same).to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable_error(source, error) from None
+        raise source.unreadable_error(str(error).splitlines()[0]) from None
     if not rows:
         raise missing_subscription_error(source.path, subscription_id)
     if rows[0][predicate_column] is None:
@@ -159,21 +157,5 @@ def _open_dataset(source: TableSource) -> pa.dataset.Dataset:
                 quoted_strings_can_be_null=False,
             ),
         )  # fmt: skip
+    read_header(source)  # has better messages than Arrow
     return pa.dataset.dataset(str(Path(source.path).absolute()), format=format_)
-
-
-def _missing_column_error(
-    source: TableSource, name: str, schema: pa.Schema
-) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        f"the {source.label} have no column {name!r}: their columns are "
-        f"{', '.join(schema.names[:12])}{'…' if len(schema.names) > 12 else ''}"
-    )
-
-
-def _unreadable_error(source: TableSource, error: Exception) -> InvalidArgumentError:
-    reason = str(error).splitlines()[0]
-    return InvalidArgumentError(
-        f"the {source.label} at {source.path} cannot be read as {source.format.value}: {reason}; "
-        f"check the file and --{source.label}-format"
-    )

@@ -7,6 +7,7 @@ that a wrong path ends a command before Spark starts. Nothing is overwritten wit
 The modules, in the order in which data passes through them, are:
 
     formats   the format of a table, by its path or content, and the path in the form for Spark
-    sources   `TableSource`: read a table into a DataFrame, check and cast its columns
+    sources   `TableSource`: read a table into a DataFrame
+    columns   read the header of a local file before Spark starts, check and cast columns
     targets   `TableTarget`: write a DataFrame to a new folder, or replace an old one
 """

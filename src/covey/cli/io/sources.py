@@ -7,25 +7,18 @@ fit the schema, the command ends with an error; the row is not read as nulls.
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DoubleType, StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from covey._argument_checks import check_local_path
 from covey.cli.errors import SPARK_ERRORS, spark_error_message
 from covey.cli.io.formats import FileFormat, is_local_path, resolve_format, to_spark_path
 from covey.errors import InvalidArgumentError
-from covey.sql_names import quote_identifier
 
 __all__ = [
     "TableSource",
-    "cast_vectors_to_float",
-    "check_columns",
-    "check_subscription_columns",
     "repartition_small",
     "split_for_matching",
 ]
@@ -85,16 +78,24 @@ class TableSource:
             frame = self._load_frame(spark.read.format(self.format.value))
             is_empty = not frame.columns or frame.isEmpty()
         except SPARK_ERRORS as error:
-            raise InvalidArgumentError(
-                f"the {self.label} at {self.path} cannot be read as {self.format.value}: "
-                f"{spark_error_message(error)}; check the file, --{self.label}-format and "
-                f"--{self.label}-schema"
-            ) from None
+            raise self.unreadable_error(spark_error_message(error)) from None
         if is_empty:
-            raise InvalidArgumentError(
-                f"the {self.label} at {self.path} are empty: give a table with rows"
-            )
+            raise self.empty_error()
         return frame
+
+    def unreadable_error(self, reason: str) -> InvalidArgumentError:
+        """Return the error for a table that cannot be read."""
+        return InvalidArgumentError(
+            f"the {self.label} at {self.path} cannot be read as {self.format.value}: {reason}; "
+            f"check the file, --{self.label}-format and --{self.label}-schema"
+        )
+
+    def empty_error(self, reason: str = "") -> InvalidArgumentError:
+        """Return the error for a table without rows; the reason says what its file contains."""
+        return InvalidArgumentError(
+            f"the {self.label} at {self.path} are empty: {reason and reason + '; '}"
+            "give a table with rows"
+        )
 
     def _load_frame(self, reader: DataFrameReader) -> DataFrame:
         if self.format is FileFormat.CSV:
@@ -116,59 +117,6 @@ class TableSource:
                 to_spark_path(self.path)
             )
         return reader.load(to_spark_path(self.path))
-
-
-def check_columns(
-    frame: DataFrame,
-    names: Sequence[str],
-    label: str,
-    options: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Raise InvalidArgumentError if one of the names is not a column of the table.
-
-    Args:
-        frame: the table.
-        names: the names; the first one that is missing is reported.
-        label: name of the table in the message, such as `events`.
-        options: by name, the option with which the user can name another column.
-    """
-    missing = [name for name in names if name not in frame.columns]
-    if missing:
-        shown = ", ".join(frame.columns[:12]) + ("…" if len(frame.columns) > 12 else "")
-        option = options.get(missing[0])
-        advice = "" if option is None else f"; name one of them with {option}"
-        raise InvalidArgumentError(
-            f"the {label} have no column {missing[0]!r}: their columns are {shown}{advice}"
-        )
-
-
-def check_subscription_columns(
-    subscriptions: DataFrame, id_column: str, predicate_column: str, others: Sequence[str] = ()
-) -> None:
-    """Raise InvalidArgumentError if the subscriptions lack one of the columns.
-
-    If the column of ids or of predicates is missing, the message names the option for another one.
-    """
-    options = {id_column: "--id", predicate_column: "--predicate"}
-    check_columns(subscriptions, [*options, *others], "subscriptions", options)
-
-
-def cast_vectors_to_float(events: DataFrame, vector_lengths: dict[str, int]) -> DataFrame:
-    """Return the events with vectors of float64, which are common in JSON, cast to float32.
-
-    Args:
-        events: the events.
-        vector_lengths: length of the vectors in each column of vectors.
-
-    Raises:
-        InvalidArgumentError: a column of vectors does not exist.
-    """
-    check_columns(events, list(vector_lengths), "events")
-    for name in vector_lengths:
-        type_ = events.schema[name].dataType
-        if isinstance(type_, ArrayType) and isinstance(type_.elementType, DoubleType):
-            events = events.withColumn(name, F.col(quote_identifier(name)).cast("array<float>"))
-    return events
 
 
 def repartition_small(frame: DataFrame) -> DataFrame:

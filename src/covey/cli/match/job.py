@@ -15,13 +15,13 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from covey.cli.io.sources import (
-    TableSource,
-    cast_vectors_to_float,
+from covey.cli.io.columns import (
     check_columns,
     check_subscription_columns,
-    split_for_matching,
+    read_events,
+    read_header,
 )
+from covey.cli.io.sources import TableSource, split_for_matching
 from covey.cli.io.targets import TableTarget
 from covey.cli.match.report import MatchReport, build_aggregates, build_report
 from covey.cli.match.size_estimate import MatchEstimate, estimate_matches
@@ -66,13 +66,15 @@ class MatchJob:
 
     def run(self) -> tuple[MatchReport, dict[str, float]]:
         """Match, and write the result; return the counts, and the seconds that each step took."""
+        self._check_columns(read_header(self.events), read_header(self.subscriptions))
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
                 spark = stack.enter_context(self.launcher.launch())
             with steps.track_step("read", spark):
-                events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
+                events = read_events(self.events, spark, self.vector_lengths)
                 subscriptions = self.subscriptions.read(spark)
-                kept = self._resolve_event_columns(events, subscriptions)
+                self._check_columns(events.columns, subscriptions.columns)
+                kept = events.columns if self.event_columns is None else self.event_columns
             with steps.track_step("fit", spark):
                 model = Matcher(
                     eventSchema=events.schema,
@@ -109,8 +111,10 @@ class MatchJob:
                 )
         return report, steps.seconds_by_step
 
-    def _resolve_event_columns(self, events: DataFrame, subscriptions: DataFrame) -> list[str]:
-        """Return the columns of events to write.
+    def _check_columns(
+        self, event_columns: list[str] | None, subscription_columns: list[str] | None
+    ) -> None:
+        """Check the names in options against the columns of the tables; None means unknown.
 
         Raises:
             InvalidArgumentError: a table lacks a column that an option names, or the column with
@@ -118,17 +122,19 @@ class MatchJob:
         """
         params = self.matcher_params
         validity = [name for name in (params["validFromCol"], params["validToCol"]) if name]
-        check_subscription_columns(subscriptions, params["idCol"], params["predicateCol"], validity)
-        kept = events.columns if self.event_columns is None else self.event_columns
-        time = self.matcher_params["eventTimeCol"]
-        check_columns(events, [*kept, *([time] if time else [])], "events")
-        if self.matches_column.lower() in map(str.lower, kept):
+        check_subscription_columns(
+            self.subscriptions, subscription_columns, params["idCol"], params["predicateCol"],
+            validity, event_columns=event_columns,
+        )  # fmt: skip
+        kept = event_columns if self.event_columns is None else self.event_columns
+        time = [params["eventTimeCol"]] if params["eventTimeCol"] else []
+        check_columns(self.events, event_columns, [*(kept or ()), *time, *self.vector_lengths])
+        if self.matches_column.lower() in map(str.lower, kept or ()):
             raise InvalidArgumentError(
                 f"the events already have a column {self.matches_column!r}, which is also the name "
                 "of the column with matched ids: give that column another name with "
                 f"--matches-column, or leave {self.matches_column!r} out of --columns"
             )
-        return kept
 
     def _shape_output(self, match_lists: DataFrame, event_columns: list[str]) -> DataFrame:
         ids = F.col(_MATCH_LISTS)

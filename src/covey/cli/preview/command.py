@@ -11,7 +11,8 @@ from rich.table import Table
 
 from covey.cli.console_format import format_percent, make_console
 from covey.cli.errors import exit_on_error
-from covey.cli.io.sources import TableSource, cast_vectors_to_float
+from covey.cli.io.columns import check_columns, read_events, read_header
+from covey.cli.io.sources import TableSource
 from covey.cli.next_step import print_next_step
 from covey.cli.options import (
     EventsFormatOption,
@@ -66,20 +67,27 @@ def preview(
         source = TableSource.from_path(
             "events", events, requested_format=events_format, schema=events_schema
         )
-        launcher = spark.make_launcher([source.format])
+        launcher, vector_lengths = (
+            spark.make_launcher([source.format]),
+            parse_vector_lengths(vectors),
+        )
         from covey.language import parse
+        from covey.language.syntax import parse_tree
+        from covey.space import PredicateLimits
         from covey.spark.fitting import SparkExpressionTypes
         from covey.spark.schemas import build_space
         from covey.spark.session_settings import read_session_settings
 
+        named = [*vector_lengths, *([] if time is None else [time])]
+        check_columns(source, read_header(source), named)
+        parse_tree(predicate, PredicateLimits())  # finds wrong syntax before Spark starts
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
                 session = stack.enter_context(launcher.launch())
             with steps.track_step("read", session):
-                frame = cast_vectors_to_float(source.read(session), parse_vector_lengths(vectors))
-                space = build_space(
-                    frame.schema, read_session_settings(session), parse_vector_lengths(vectors)
-                )
+                frame = read_events(source, session, vector_lengths)
+                check_columns(source, frame.columns, named)
+                space = build_space(frame.schema, read_session_settings(session), vector_lengths)
                 types = SparkExpressionTypes(session, frame.schema, (), space.max_derived)
                 is_possible = not len(parse(space, [predicate], types=types).unsatisfiable)
             with steps.track_step("count", session):

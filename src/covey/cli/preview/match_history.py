@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
-from covey.cli.io.sources import check_columns
 from covey.errors import InvalidArgumentError
 from covey.sql_names import quote_identifier
 
@@ -50,14 +49,13 @@ def find_time_column(events: DataFrame, requested: str | None) -> str | None:
     then the first one of dates. If there is none, the result is None.
 
     Raises:
-        InvalidArgumentError: the requested column does not exist, or has another type.
+        InvalidArgumentError: the requested column has another type.
     """
     if requested is None:
         times = (
             f.name for kind in _TIME_TYPES for f in events.schema if isinstance(f.dataType, kind)
         )
         return next(times, None)
-    check_columns(events, [requested], "events")
     type_ = events.schema[requested].dataType
     if not isinstance(type_, _TIME_TYPES):
         raise InvalidArgumentError(

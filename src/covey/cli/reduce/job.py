@@ -12,11 +12,13 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from covey.cli.io.sources import (
-    TableSource,
-    cast_vectors_to_float,
+from covey.cli.io.columns import (
+    check_columns,
     check_subscription_columns,
+    read_events,
+    read_header,
 )
+from covey.cli.io.sources import TableSource
 from covey.cli.progress import StepProgress
 from covey.cli.reduce.output_folder import PLOT_FILE, SUMMARY_FILE, OutputFolder
 from covey.cli.reduce.report import ReductionReport, build_report
@@ -60,17 +62,14 @@ class ReduceJob:
         Returns:
             The counts, and the seconds that each step took.
         """
+        self._check_columns(read_header(self.events), read_header(self.subscriptions))
         with StepProgress() as steps, ExitStack() as stack:
             with steps.track_step("start Spark"):
                 spark = stack.enter_context(self.launcher.launch())
             with steps.track_step("read", spark):
-                events = cast_vectors_to_float(self.events.read(spark), self.vector_lengths)
+                events = read_events(self.events, spark, self.vector_lengths)
                 subscriptions = self.subscriptions.read(spark)
-                owner = [] if self.owner_column is None else [self.owner_column]
-                params = self.reduce_params
-                check_subscription_columns(
-                    subscriptions, params["idCol"], params["predicateCol"], owner
-                )
+                self._check_columns(events.columns, subscriptions.columns)
             with steps.track_step("reduce", spark):
                 made = reduce_subscriptions(
                     subscriptions,
@@ -101,6 +100,18 @@ class ReduceJob:
                         else:
                             Path(self.output_folder.plot_path).write_bytes(picture)
         return counts, steps.seconds_by_step
+
+    def _check_columns(
+        self, event_columns: list[str] | None, subscription_columns: list[str] | None
+    ) -> None:
+        """Raise InvalidArgumentError if a table lacks a column; unknown columns are None."""
+        owner = [] if self.owner_column is None else [self.owner_column]
+        params = self.reduce_params
+        check_subscription_columns(
+            self.subscriptions, subscription_columns, params["idCol"], params["predicateCol"],
+            owner, event_columns=event_columns,
+        )  # fmt: skip
+        check_columns(self.events, event_columns, list(self.vector_lengths))
 
     def _select_active(self, subscriptions: DataFrame, reduction: ReductionResult) -> DataFrame:
         """Return the rows of active subscriptions, with all columns of the user's table."""

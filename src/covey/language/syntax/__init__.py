@@ -12,3 +12,14 @@ Modules in the order in which data passes through them:
   precedence.
 - `ast_utils`: signs of operators, parentheses, and chains of ANDs and ORs.
 """
+
+from typing import TYPE_CHECKING
+
+from covey._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from covey.language.syntax.grammar import parse_tree
+
+__all__ = ["parse_tree"]
+
+__getattr__ = lazy_exports(__name__, {"parse_tree": "grammar"})
