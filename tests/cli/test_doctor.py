@@ -64,7 +64,7 @@ def test_people_get_counts_advice_and_the_first_few(covey: Any) -> None:
         "can never match (2): correct it, or remove it\n"
         "  d: no event satisfies all of its conditions\n"
         "    price > 5 AND price < 5\n"
-        "  … and 1 more\n"
+        "  … and 1 more: --limit 2 prints all\n"
     )
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from covey.cli.console_format import format_percent
@@ -202,9 +203,26 @@ def test_rejections_are_grouped_by_reason_and_change_the_exit_code(covey: Any) -
     assert "  8: line 1, column " in done.stdout
     expected = "covey: 8 subscriptions were left out; to end with exit code 0, add --allow-rejected"
     assert expected in done.stderr
-    assert "next: covey doctor s.csv --events ticks.parquet" in done.stderr
+    assert "next: covey doctor s.csv --events ticks.parquet --limit 8   # all wrong" in done.stderr
     allowed = covey(*words, "--overwrite", "--allow-rejected", "--quiet")
     assert (allowed.exit_code, allowed.stderr) == (0, "")
+
+
+def test_nothing_is_matched_if_all_subscriptions_are_rejected(covey: Any) -> None:
+    Path("s.csv").write_text("id,predicate\n1,prise > 1\n2,n >\n")
+    words = ["match", "ticks.parquet", "s.csv", "-o", "m.parquet"]
+    done = covey(*words, "--rejected", "wrong.jsonl")
+    assert done.exit_code == 3, done.output
+    assert re.search(r"rejected +2 +left out, for 2 reasons:", done.stdout)
+    assert "  1: line 1, column 1: no column 'prise'; did you mean price?" in done.stdout
+    assert "nothing was matched or written to m.parquet: all subscriptions are wrong" in done.stdout
+    assert "match and write" not in done.stdout
+    assert not Path("m.parquet").exists()
+    assert len(Path("wrong.jsonl").read_text().splitlines()) == 2
+    assert "next: covey doctor s.csv --events ticks.parquet   # all wrong" in done.stderr
+    allowed = covey(*words, "--allow-rejected")
+    assert allowed.exit_code == 0, allowed.output
+    assert pq.read_table("m.parquet").num_rows == 0
 
 
 def test_a_very_large_result_needs_confirmation(

@@ -21,7 +21,10 @@ from covey.cli.options import (
 from covey.cli.progress import StepProgress
 from covey.errors import InvalidArgumentError
 
-__all__ = ["doctor"]
+__all__ = ["DEFAULT_MAX_FINDINGS", "doctor"]
+
+DEFAULT_MAX_FINDINGS = 5
+"""Number of findings of each kind that are printed without `--limit`."""
 
 
 @expand_options
@@ -71,7 +74,7 @@ def doctor(
     ] = 10_000,
     limit: Annotated[
         int, typer.Option(min=0, help="Largest number of findings to print for each kind.")
-    ] = 5,
+    ] = DEFAULT_MAX_FINDINGS,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all findings, as one JSON object per line.")
     ] = False,

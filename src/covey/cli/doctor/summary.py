@@ -37,7 +37,9 @@ def print_summary(console: Console, report: DoctorReport, max_per_kind: int) -> 
         for row in first[kind]:
             console.print(_format_finding(row), soft_wrap=True, highlight=False)
         if counts[kind] > max_per_kind:
-            console.print(f"  … and {counts[kind] - max_per_kind:,} more", highlight=False)
+            left = counts[kind] - max_per_kind
+            more = f"  … and {left:,} more: --limit {counts[kind]} prints all"
+            console.print(more, soft_wrap=True, highlight=False)
 
 
 def print_json(report: DoctorReport) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from covey.cli.console_format import make_console
+from covey.cli.doctor.command import DEFAULT_MAX_FINDINGS
 from covey.cli.errors import exit_on_error, report_rejected
 from covey.cli.io.formats import FileFormat, format_from_suffix
 from covey.cli.io.targets import TableTarget
@@ -176,7 +177,8 @@ def match(
 ) -> None:
     """Match every event with every subscription, and write the matches.
 
-    Exit code 3 if subscriptions were left out because their predicates are wrong.
+    Exit code 3 if subscriptions were left out because their predicates are wrong. If all of them
+    are wrong, nothing is matched or written.
 
     Example: covey match ticks.parquet alerts.csv -o matches.parquet
     """
@@ -222,15 +224,18 @@ def match(
                 "storePath": store,
             },
             spark.make_launcher(formats),
+            allow_rejected,
             limit,
             None if yes else confirm_size,
         )
         report, seconds_by_step = job.run()
         print_summary(make_console(), report, seconds_by_step, out)
     exit_code = report_rejected(report.rejections.count, is_allowed=allow_rejected)
-    if report.rejections.count:
+    if (rejected_count := report.rejections.count) > 0:
+        limit_option = f" --limit {rejected_count}" if rejected_count > DEFAULT_MAX_FINDINGS else ""
         print_next_step(
-            f"covey doctor {subscriptions} --events {events}   # all wrong predicates, with advice"
+            f"covey doctor {subscriptions} --events {events}{limit_option}   "
+            "# all wrong predicates, with advice"
         )
     else:
         print_next_step(

@@ -26,6 +26,7 @@ from covey.cli.io.targets import TableTarget
 from covey.cli.match.report import MatchReport, build_aggregates, build_report
 from covey.cli.match.size_estimate import MatchEstimate, estimate_matches
 from covey.cli.progress import StepProgress
+from covey.cli.rejections import Rejections
 from covey.cli.session import SessionLauncher
 from covey.errors import InvalidArgumentError
 from covey.spark import Matcher
@@ -45,6 +46,8 @@ class MatchJob:
         event_columns: columns of events to write; None for all.
         vector_lengths: length of the vectors in each column of vectors.
         matcher_params: parameters of the `Matcher` that are known before the tables are read.
+        allows_no_subscription: whether to match, and write an empty result, even if all
+            subscriptions are rejected.
         max_rows: largest number of rows to write; None for all.
         confirm: function that is called with the estimated number of matches before anything is
             written. It raises an error if the result must not be written. The number is not
@@ -61,6 +64,7 @@ class MatchJob:
     vector_lengths: dict[str, int]
     matcher_params: Mapping[str, Any]
     launcher: SessionLauncher
+    allows_no_subscription: bool = False
     max_rows: int | None = None
     confirm: Callable[[MatchEstimate], None] | None = None
 
@@ -86,6 +90,9 @@ class MatchJob:
                 ).fit(subscriptions)
                 if self.rejected_output is not None:
                     self.rejected_output.write(model.rejectedSubscriptions)
+                rejections = Rejections.from_model(model)
+            if rejections.count and not (model.numSubscriptions or self.allows_no_subscription):
+                return MatchReport.without_matches(rejections, model), steps.seconds_by_step
             with steps.track_step("estimate", spark):
                 estimate = MatchEstimate(events.count())
                 if self.confirm is not None and self.max_rows is None:
@@ -107,8 +114,9 @@ class MatchJob:
                 ids = F.col(quote_identifier(self.matches_column))
                 matched = back.select((ids if self.writes_pairs else F.explode(ids)).alias("id"))
                 report = build_report(
-                    observation.get, matched, model, cut_events=estimate.events if is_cut else None
-                )
+                    observation.get, matched, model, rejections,
+                    cut_events=estimate.events if is_cut else None,
+                )  # fmt: skip
         return report, steps.seconds_by_step
 
     def _check_columns(

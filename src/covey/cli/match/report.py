@@ -27,6 +27,9 @@ class MatchReport:
     If `is_cut`, a limit may have ended the matching early. Then `events` is the number of all
     events, whether matched or not; `matches`, `matched_subscriptions` and `busiest_subscriptions`
     count only the rows that were written; and the other counts per event are 0.
+
+    If `is_written` is false, nothing was matched because all subscriptions were rejected. Then all
+    counts are 0 except those of rejections.
     """
 
     events: int
@@ -41,6 +44,13 @@ class MatchReport:
     rejections: Rejections
     fit_seconds: Mapping[str, float]
     is_cut: bool = False
+    is_written: bool = True
+
+    @classmethod
+    def without_matches(cls, rejections: Rejections, model: MatcherModel) -> MatchReport:
+        """Return the report of a run that ended after the fit: all subscriptions were rejected."""
+        metrics = model.fitMetrics
+        return cls(0, 0, 0, 0, 0, 0, 0, 0, [], rejections, metrics, is_written=False)
 
 
 def build_aggregates(lists_column: str) -> list[Column]:
@@ -59,6 +69,7 @@ def build_report(
     observed: Mapping[str, object],
     matched_ids: DataFrame,
     model: MatcherModel,
+    rejections: Rejections,
     *,
     cut_events: int | None = None,
 ) -> MatchReport:
@@ -68,6 +79,7 @@ def build_report(
         observed: values of the aggregates of `build_aggregates`.
         matched_ids: column `id` with the subscription of each match that was written.
         model: the model that matched.
+        rejections: the rejected subscriptions of the model.
         cut_events: number of all events, if a limit may have ended the matching early; otherwise
             None.
     """
@@ -92,7 +104,7 @@ def build_report(
         model.numSubscriptions,
         written.get["ids"],
         [(row["id"], row["count"]) for row in busiest],
-        Rejections.from_model(model),
+        rejections,
         model.fitMetrics,
         cut_events is not None,
     )

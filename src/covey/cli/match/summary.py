@@ -22,11 +22,18 @@ def print_summary(
     report.rejections.print_groups(console)
     console.print()
     console.print(_make_times_table(seconds_by_step, report.fit_seconds))
-    console.print(f"\nwritten to {output_path}", soft_wrap=True, highlight=False)
+    written = f"written to {output_path}"
+    if not report.is_written:
+        written = f"nothing was matched or written to {output_path}: all subscriptions are wrong"
+    console.print(f"\n{written}", soft_wrap=True, highlight=False)
 
 
 def _make_counts_table(report: MatchReport) -> Table:
     table = make_grid()
+    if not report.is_written:
+        for row in report.rejections.to_table_rows():
+            table.add_row(*row)
+        return table
     if report.is_cut:
         table.add_row("events", f"{report.events:,}", "some of them may not have been matched")
         table.add_row("matches", f"{report.matches:,}", "there may be more, because of --limit")
