@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -22,6 +24,23 @@ SPACE = Space.from_types(
     },
     vectors={"v": 2},
 )
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "shown"),
+    [
+        (pa.timestamp("us", "UTC"), datetime(2025, 10, 1, 12, tzinfo=UTC),
+         "TIMESTAMP '2025-10-01 12:00:00+00:00'"),
+        (pa.timestamp("us"), datetime(2025, 10, 1, 12), "TIMESTAMP_NTZ '2025-10-01 12:00:00'"),
+        (pa.date32(), date(2025, 10, 1), "DATE '2025-10-01'"),
+        (pa.decimal128(9, 2), Decimal("1.50"), "1.50"),
+        (pa.bool_(), True, "true"),
+        (pa.string(), None, "null"),
+    ],
+)  # fmt: skip
+def test_values_are_shown_as_in_sql(type_: pa.DataType, value: object, shown: str) -> None:
+    explanation = explain(Space.from_types({"x": type_}), "x IS NULL", {"x": value})
+    assert str(explanation).endswith(f"(x is {shown})")
 
 
 def test_every_condition_is_explained_with_its_values() -> None:

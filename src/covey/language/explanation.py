@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 
@@ -234,5 +235,18 @@ def _check_event_keys(event: Mapping[str, object], space: Space) -> None:
 
 
 def _format_value(value: Any) -> str:
-    """Return a value as explanations show it: `null`, or Python's `repr` of the value."""
-    return "null" if value is None else repr(value)
+    """Return a value as explanations show it: nulls, Booleans, decimals and times as in SQL.
+
+    All other values are shown as Python writes them.
+
+    >>> print(_format_value(dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)))
+    TIMESTAMP '2024-05-01 12:00:00+00:00'
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, dt.datetime):
+        type_name = "TIMESTAMP_NTZ" if value.tzinfo is None else "TIMESTAMP"
+        return f"{type_name} '{value.isoformat(' ')}'"
+    return f"DATE '{value.isoformat()}'" if isinstance(value, dt.date) else repr(value)
