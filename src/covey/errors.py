@@ -18,6 +18,8 @@ of a library that covey uses.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "CompilerError",
@@ -29,6 +31,7 @@ __all__ = [
     "StoreError",
     "StreamError",
     "extract_worker_error",
+    "prefix_errors",
 ]  # fmt: skip
 
 
@@ -150,6 +153,21 @@ class CompilerError(PredicateError):
         )  # fmt: skip
         error.__cause__ = failure
         return error
+
+
+@contextmanager
+def prefix_errors(prefix: str) -> Iterator[None]:
+    """Begin the message of a setting's or a stream's error with a name, such as that of a file.
+
+    >>> with prefix_errors("alerts.toml"):
+    ...     raise InvalidArgumentError("[kafka] lacks servers")
+    Traceback (most recent call last):
+    covey.errors.InvalidArgumentError: alerts.toml: [kafka] lacks servers
+    """
+    try:
+        yield
+    except (InvalidArgumentError, StreamError) as error:
+        raise type(error)(f"{prefix}: {error}") from None
 
 
 def extract_worker_error(traceback_text: str) -> CoveyError | None:

@@ -146,7 +146,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "setting", "said"),
     [
-        ("kafka", "servers", "[kafka] lacks servers"),
+        ("kafka", "servers", '[kafka] lacks servers: write servers = "localhost:9092"'),
         ("kafka", 'server = "x"', "unknown setting [kafka] server: did you mean servers?"),
         ("kafka", "servers = 9092", "[kafka] servers must be a string, got 9092"),
         (
@@ -156,7 +156,7 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
         ),
         ("kafka", "options = { a = [1] }", "[kafka] options must be a table"),
         ("kafka", 'options.security.protocol = "SSL"', "[kafka] options must be a table"),
-        ("events", "topics", "[events] lacks topics"),
+        ("events", "topics", '[events] lacks topics: write topics = ["ads"]'),
         (
             "events",
             'topics = "ads"',
@@ -275,6 +275,17 @@ def test_a_mistake_is_reported(section: str, setting: str, said: str) -> None:
     assert refused(with_(section, setting)).startswith(said)
 
 
+def test_the_example_of_a_required_setting_is_valid() -> None:
+    for section, names in {
+        "kafka": ["servers"], "events": ["topics", "schema"], "subscriptions": ["topic"],
+        "dead_letters": ["topic"], "state": ["path"],
+    }.items():  # fmt: skip
+        for name in names:
+            said = refused(with_(section, name))
+            assert said.startswith(f"[{section}] lacks {name}: write {name} = ")
+            StreamConfig.from_toml(with_(section, said.partition("write ")[2]))
+
+
 @pytest.mark.parametrize("section", ["kafka", "events", "subscriptions", "dead_letters", "state"])
 def test_a_missing_section_is_reported(section: str) -> None:
     text = re.sub(rf"\[{section}\]\n(?:\w.*\n)*", "", LEAST)
@@ -290,13 +301,18 @@ def test_other_sinks_may_share_a_topic_name() -> None:
 
 
 def test_invalid_toml_is_reported_with_its_position() -> None:
-    assert refused("[kafka]\nservers = x") == "not valid TOML: Invalid value (at line 2, column 11)"
+    assert refused("[kafka]\nservers = x") == (
+        'not valid TOML: Invalid value (at line 2, column 11); a text needs quotes: path = "state"'
+    )
     assert "line 3" in refused('[kafka]\nservers = "a"\nservers = "b"\n')
 
 
 def test_a_problem_is_reported_with_the_name_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "alerts.toml"
-    with pytest.raises(InvalidArgumentError, match=r"alerts\.toml cannot be read: .*No such file"):
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"alerts\.toml cannot be read: No such file .*; name the TOML file of a stream",
+    ):
         StreamConfig.from_file(path)
     with pytest.raises(InvalidArgumentError, match=r"cannot be read: .*directory"):
         StreamConfig.from_file(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,17 +11,21 @@ from typing import Any
 import pytest
 from pyspark.sql.types import IntegerType, StructType, TimestampNTZType, TimestampType
 
-from covey.errors import InvalidArgumentError
+from covey.errors import InvalidArgumentError, StreamError
 from covey.spark.schemas import convert_to_utc
 from covey.store import Store
-from covey.stream.batches.decision_log import BatchDecision
+from covey.store.storage import open_storage
+from covey.stream.batches.decision_log import BatchDecision, DecisionLog
+from covey.stream.config import StreamConfig
 from covey.stream.explain import (
     DecisionExplanation,
     PredicateOutcome,
     _explain_regions,
+    find_decision,
     parse_event_ref,
 )
 from tests.stream.simple import change, create, follow
+from tests.stream.test_config import LEAST
 
 RECORD = BatchDecision("q", 4, {"ads": {"0": (10, 20)}}, 9, 0)
 
@@ -151,6 +156,21 @@ def test_other_reasons_are_explained() -> None:
         first, second = str(given).splitlines()
         assert first.startswith("x was not notified of ads-0-17")
         assert second.startswith(said)
+
+
+def test_a_decision_is_found_in_the_state_folder_only(tmp_path: Path, store: Store) -> None:
+    folder = dataclasses.replace(StreamConfig.from_toml(LEAST).state, path=str(tmp_path))
+    config = dataclasses.replace(StreamConfig.from_toml(LEAST), state=folder)
+    with pytest.raises(StreamError, match=r"no decision of a stream: check \[state\] path"):
+        find_decision(config, ("ads", 0, 17), "x")
+    follow(store, change("x", 1000, "a > 1"))
+    decision = dataclasses.replace(RECORD, version=store.snapshot().manifest.version)
+    DecisionLog(open_storage(str(tmp_path))).record_if_absent(decision)
+    assert find_decision(config, ("ads", 0, 17), "x") == decision
+    with pytest.raises(StreamError, match="no batch decision contains ads-0-20"):
+        find_decision(config, ("ads", 0, 20), "x")
+    with pytest.raises(InvalidArgumentError, match=r"no subscription y, neither .* newest version"):
+        find_decision(config, ("ads", 0, 17), "y")
 
 
 def test_the_latest_possible_time_is_shown(store: Store) -> None:

@@ -24,19 +24,19 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "events topic": (
         {"events": {"topics": ["nowhere"]}},
-        "topic 'nowhere' at {address}: Kafka reports: ",
+        ": [events] topics: topic 'nowhere' does not exist at {address}: create it",
     ),
     "control topic": (
         {"subscriptions": {"topic": "nowhere"}},
-        "topic 'nowhere' at {address}: Kafka reports: ",
+        ": [subscriptions] topic: topic 'nowhere' does not exist at {address}: create it",
     ),
     "notifications topic": (
         {"notifications": {"topic": "nowhere"}},
-        "topic 'nowhere' at {address}: Kafka reports: ",
+        ": [notifications] topic: topic 'nowhere' does not exist at {address}: create it",
     ),
     "dead letters topic": (
         {"dead_letters": {"topic": "nowhere"}},
-        "topic 'nowhere' at {address}: Kafka reports: ",
+        ": [dead_letters] topic: topic 'nowhere' does not exist at {address}: create it",
     ),
     "topic names": (
         {"events": {"topics": ["no topic"]}},
@@ -44,7 +44,7 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "times of producers": (
         {"events": {"topics": ["created"]}},
-        "topic 'created' has timestamps of producers",
+        "--entity-name created --add-config message.timestamp.type=LogAppendTime",
     ),
     "times of subscribers": (
         {"subscriptions": {"topic": "created"}},
@@ -52,11 +52,12 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "Kafka": (
         {"kafka": {"servers": "127.0.0.1:{port}"}},
-        "at 127.0.0.1:{port}: Kafka reports: ",
+        "no Kafka server answers at 127.0.0.1:{port} within 10 seconds (",
     ),
     "option of Kafka": (
         {"kafka": {"options": {"security.protocoll": "SSL"}}},
-        'No such configuration property: "security.protocoll"',
+        "[kafka] options or client_options: Kafka reports: No such configuration property: "
+        '"security.protocoll"',
     ),
     "schema": (
         {"events": {"schema": "a DOUBLEE"}},
@@ -108,7 +109,11 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "jars": (
         {"spark": {"jars": "nowhere/*.jar"}},
-        "[spark] jars: no file matches ",
+        ": [spark] jars: no file matches ",
+    ),
+    "state folder": (
+        {"state": {"path": "/dev/null/state"}},
+        "[state] path: the folder /dev/null/state cannot be created: Not a directory; name another",
     ),
     "metrics": (
         {"metrics": {"port": "{taken}"}},
@@ -161,7 +166,13 @@ def test_wrong_arguments_about_the_past_are_refused(stream: Live, run: Run) -> N
         ("stream", "--from", '{"x": {"0": 0}}', "--dry-run"): "'x' is not in [events] topics",
         ("stream", "--from", f'{{"{stream.events}": {{"7": 0}}}}', "--dry-run"): "no partition 7",
         ("explain", "--event-offset", "7", "--subscription", "x"): "'7' is not an event ref",
-        ("explain", "--event-offset", "x-0-0", "--subscription", "x"): "no batch decision contains",
+        (
+            "explain",
+            "--event-offset",
+            "x-0-0",
+            "--subscription",
+            "x",
+        ): "no decision of a stream",
         ("status", "--once"): "has no status file of a stream: start `covey stream",
     }
     for words, expected in wrong.items():

@@ -22,6 +22,7 @@ __all__ = [
     "RECORDED_SETTINGS",
     "REQUIRED_SETTINGS",
     "check_session_settings",
+    "describe_setting_changes",
     "read_session_settings",
     "with_time_zones",
 ]
@@ -139,13 +140,7 @@ def check_session_settings(space: Space, spark: SparkSession) -> None:
     recorded = space.settings
     zones = None if recorded.zone_rules is None else read_time_zones(spark)
     current = _read_settings(spark, zones)
-    current_values, recorded_values = _settings_by_name(current), _settings_by_name(recorded)
-    changes = [
-        f"{name} was {recorded_values[name]} and is {value}"
-        for name, value in current_values.items()
-        if value != recorded_values[name]
-    ]
-    if changes:
+    if changes := describe_setting_changes(recorded, current):
         raise SchemaError(
             "predicates would mean something else than when the model was fitted: "
             f"{', '.join(changes)}; restore the previous value, or fit again"
@@ -156,6 +151,20 @@ def check_session_settings(space: Space, spark: SparkSession) -> None:
             f"other rules for time zone {recorded.time_zone}; use the Java release with which the "
             "model was fitted, or fit again"
         )
+
+
+def describe_setting_changes(recorded: SessionSettings, current: SessionSettings) -> list[str]:
+    """Return a text with both values for each setting of Spark whose value differs.
+
+    >>> describe_setting_changes(SessionSettings(), SessionSettings("Europe/Rome"))
+    ['spark.sql.session.timeZone was UTC and is Europe/Rome']
+    """
+    current_values, recorded_values = _settings_by_name(current), _settings_by_name(recorded)
+    return [
+        f"{name} was {recorded_values[name]} and is {value}"
+        for name, value in current_values.items()
+        if value != recorded_values[name]
+    ]
 
 
 def _settings_by_name(settings: SessionSettings) -> dict[str, str]:

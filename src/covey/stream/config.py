@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from covey._argument_checks import check_arguments, check_local_path
-from covey.errors import InvalidArgumentError, SchemaError
+from covey.errors import InvalidArgumentError, SchemaError, prefix_errors
 from covey.space import PredicateLimits
 from covey.stream.schema_check import check_event_schema, list_schema_columns
 
@@ -27,6 +27,16 @@ __all__ = [
 ]  # fmt: skip
 
 S = TypeVar("S")
+
+_EXAMPLES = {
+    ("kafka", "servers"): 'servers = "localhost:9092"',
+    ("events", "topics"): 'topics = ["ads"]',
+    ("events", "schema"): 'schema = "title STRING, price DOUBLE"',
+    ("subscriptions", "topic"): 'topic = "alerts"',
+    ("dead_letters", "topic"): 'topic = "dead-letters"',
+    ("state", "path"): 'path = "state"',
+}
+"""An example of each required setting, by section and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +212,11 @@ class StreamConfig:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise InvalidArgumentError(f"{path} cannot be read: {reason}") from None
-        try:
+            raise InvalidArgumentError(
+                f"{path} cannot be read: {reason}; name the TOML file of a stream"
+            ) from None
+        with prefix_errors(str(path)):
             config = cls.from_toml(text)
-        except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"{path}: {error}") from None
         return config.with_resolved_paths(Path(path).absolute().parent)
 
     @classmethod
@@ -224,7 +234,8 @@ class StreamConfig:
         try:
             sections = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InvalidArgumentError(f"not valid TOML: {error}") from None
+            hint = '; a text needs quotes: path = "state"' if "Invalid value" in str(error) else ""
+            raise InvalidArgumentError(f"not valid TOML: {error}{hint}") from None
         config = _parse_section(cls, sections, "")
         _check_values(config)
         return config
@@ -275,7 +286,9 @@ def _parse_section(section_class: type[S], values: Any, section_name: str) -> S:
         defaults = (definition.default, definition.default_factory)
         is_required = defaults == (dataclasses.MISSING,) * 2
         if is_required and key not in settings:
-            raise InvalidArgumentError(f"{where} lacks {f'[{key}]' if not section_name else key}")
+            lacking = f"{where} lacks {key if section_name else f'[{key}]'}"
+            example = _EXAMPLES.get((section_name, key))
+            raise InvalidArgumentError(lacking + (f": write {example}" if example else ""))
     try:
         return section_class(**settings)
     except SchemaError as error:

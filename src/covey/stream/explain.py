@@ -30,7 +30,7 @@ from covey.stream.config import StreamConfig
 from covey.stream.events.decoder import DECODED, EventDecoder
 from covey.stream.replay import ReplayRange, open_version
 
-__all__ = ["DecisionExplanation", "explain_decision", "parse_event_ref"]
+__all__ = ["DecisionExplanation", "explain_decision", "find_decision", "parse_event_ref"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +121,15 @@ def explain_decision(
         subscription_id: id of the subscription.
 
     Raises:
+        InvalidArgumentError: neither the version that decided the event nor the newest one has the
+            subscription.
         StreamError: no batch decision in the log contains the event, or Kafka no longer has it or
             cannot be reached.
         StoreError: the version that decided the event was vacuumed.
     """
     topic, partition, offset = event_ref
     name = f"{topic}-{partition}-{offset}"
-    decision = DecisionLog(open_storage(config.state.path)).find_by_event(topic, partition, offset)
-    if decision is None:
-        raise StreamError(
-            f"no batch decision contains {name}: it has not been decided yet, was published before "
-            "the stream began to read, or was decided more than [state] retention_s = "
-            f"{config.state.retention_s} seconds ago"
-        )
+    decision = find_decision(config, event_ref, subscription_id)
     snapshot = open_version(config, decision.version)
     (row,) = snapshot.find_rows([subscription_id]).tolist()
     first, end = {topic: {str(partition): offset}}, {topic: {str(partition): offset + 1}}
@@ -147,6 +143,40 @@ def explain_decision(
     return DecisionExplanation(
         name, subscription_id, decision, event["at"], event["problem"], revision, tuple(outcomes)
     )
+
+
+def find_decision(
+    config: StreamConfig, event_ref: tuple[str, int, int], subscription_id: str
+) -> BatchDecision:
+    """Return the newest batch decision that contains an event; only the state folder is read.
+
+    Raises:
+        InvalidArgumentError: neither the version that decided the event nor the newest one has the
+            subscription.
+        StreamError: no batch decision in the log contains the event.
+        StoreError: the version that decided the event was vacuumed.
+    """
+    name = "-".join(map(str, event_ref))
+    log = DecisionLog(open_storage(config.state.path))
+    decision = log.find_by_event(*event_ref)
+    if decision is None and next(log.iter_newest_first(), None) is None:
+        raise StreamError(
+            f"the state folder {config.state.path} contains no decision of a stream: check "
+            "[state] path, or start the stream with `covey stream`"
+        )
+    if decision is None:
+        raise StreamError(
+            f"no batch decision contains {name}: it has not been decided yet, was published before "
+            "the stream began to read, or was decided more than [state] retention_s = "
+            f"{config.state.retention_s} seconds ago"
+        )
+    snapshots = [open_version(config, version) for version in (decision.version, None)]
+    if all(snapshot.find_rows([subscription_id])[0] < 0 for snapshot in snapshots):
+        raise InvalidArgumentError(
+            f"there is no subscription {subscription_id}, neither in version {decision.version}, "
+            f"which decided {name}, nor in the newest version: check the id"
+        )
+    return decision
 
 
 @check_arguments

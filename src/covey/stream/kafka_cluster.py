@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
@@ -18,7 +18,7 @@ from covey.stream.config import KafkaConfig
 __all__ = ["KafkaCluster", "read_offset_bounds", "read_partition_bounds"]
 
 _TIMEOUT_S = 30.0
-_ADMIN_TIMEOUT_S = 15.0  # for requests at the start of a stream, when a person may be waiting
+_ADMIN_TIMEOUT_S = 10.0  # for requests at the start of a stream, when a person may be waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,27 @@ class KafkaCluster:
         """
         return Producer({**self._client_config, "acks": "all", "enable.idempotence": True})
 
+    def check_reachable(self) -> None:
+        """Raise StreamError if no server of the cluster answers, or if an option is wrong."""
+        with reraise_kafka_errors("[kafka] options or client_options"):
+            admin = AdminClient(self._client_config)
+        try:
+            admin.list_topics(timeout=_ADMIN_TIMEOUT_S)
+        except KafkaException as error:
+            raise StreamError(
+                f"no Kafka server answers at {self.config.servers} within {_ADMIN_TIMEOUT_S:.0f} "
+                f"seconds ({error.args[0].str()}): check that [kafka] servers has the form "
+                "HOST:PORT, that a server runs there, and that [kafka] options has the security "
+                "settings that the server needs"
+            ) from None
+
     def list_partitions(self, topic: str) -> list[int]:
         """Return the partition numbers of a topic, ascending.
 
         Raises:
             StreamError: the topic does not exist, or Kafka cannot be reached.
         """
-        with reraise_kafka_errors(f"topic {topic!r} at {self.config.servers}"):
+        with self._reraise_topic_errors(topic):
             metadata = AdminClient(self._client_config).list_topics(topic, timeout=_ADMIN_TIMEOUT_S)
             if (error := metadata.topics[topic].error) is not None:
                 raise KafkaException(error)
@@ -81,7 +95,7 @@ class KafkaCluster:
             StreamError: Kafka cannot be reached, or reports an error.
         """
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        with reraise_kafka_errors(f"topic {topic!r} at {self.config.servers}"):
+        with self._reraise_topic_errors(topic):
             admin = AdminClient(self._client_config)  # must live until the answer has arrived
             answer = admin.describe_configs([resource], request_timeout=_ADMIN_TIMEOUT_S)[resource]
             return {name: entry.value for name, entry in answer.result().items()}
@@ -98,9 +112,25 @@ class KafkaCluster:
         if self.read_topic_config(topic)["message.timestamp.type"] != "LogAppendTime":
             raise InvalidArgumentError(
                 f"topic {topic!r} has timestamps of producers, but validity intervals are compared "
-                "with the time at which Kafka appended a message. Configure the topic with "
+                "with the time at which Kafka appended a message. Change it for new messages: "
+                f"kafka-configs.sh --bootstrap-server {self.config.servers} --alter --entity-type "
+                f"topics --entity-name {topic} --add-config "
                 "message.timestamp.type=LogAppendTime"
             )
+
+    @contextmanager
+    def _reraise_topic_errors(self, topic: str) -> Iterator[None]:
+        """Re-raise an error of Kafka's client about a topic as a StreamError."""
+        with reraise_kafka_errors(f"topic {topic!r} at {self.config.servers}"):
+            try:
+                yield
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise StreamError(
+                        f"topic {topic!r} does not exist at {self.config.servers}: create it, for "
+                        "example with kafka-topics.sh --create, or correct its name"
+                    ) from None
+                raise
 
     @property
     def _client_config(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from covey.errors import SchemaError
 from covey.space import Space
 from covey.spark.fitting import SparkExpressionTypes
 from covey.spark.schemas import build_space
-from covey.spark.session_settings import read_session_settings
+from covey.spark.session_settings import describe_setting_changes, read_session_settings
 from covey.spark.validity import with_validity
 from covey.store import IdKind, Manifest, Store, TieredMergePolicy
 from covey.store.manifest import list_versions, now_ms
@@ -166,13 +166,16 @@ def _build_space(spark: SparkSession, config: StreamConfig, decoder: EventDecode
 
 
 def _check_space(stored_space: Space, configured_space: Space, location: str) -> None:
-    if stored_space.columns != configured_space.columns or not (
-        stored_space.settings.agrees_with(configured_space.settings)
-    ):
+    stored, configured = stored_space.settings, configured_space.settings
+    if stored_space.columns != configured_space.columns or not stored.agrees_with(configured):
+        changes = [
+            *_describe_column_changes(stored_space, configured_space),
+            *describe_setting_changes(stored, configured),
+        ] or [f"Java has other rules for the time zone {stored.time_zone}"]
         raise SchemaError(
             "[events] schema, [events] vectors or a Spark setting differs from that of the store "
-            f"at {location}, so stored predicates would change their meaning. Restore it, or "
-            "start with a new state folder ([state] path)"
+            f"at {location}, so stored predicates would change their meaning: "
+            f"{'; '.join(changes)}. Restore it, or start with a new state folder ([state] path)"
         )
     if (stored_space.limits, stored_space.max_derived) != (
         configured_space.limits,
@@ -183,3 +186,19 @@ def _check_space(stored_space: Space, configured_space: Space, location: str) ->
             f"has {stored_space.limits} and max_derived={stored_space.max_derived}. Restore these "
             "values, or start with a new state folder ([state] path)"
         )
+
+
+def _describe_column_changes(stored_space: Space, configured_space: Space) -> list[str]:
+    """Return a text for each column that is new, is missing or has another type.
+
+    If only their order differs, one text contains the stored order.
+    """
+    stored = {column.name: column.type for column in stored_space.columns}
+    configured = {column.name: column.type for column in configured_space.columns}
+    if stored == configured and list(stored) != list(configured):
+        return [f"the order of the columns was {', '.join(stored)}"]
+    return [
+        f"column {name} was {stored.get(name, 'absent')} and is {configured.get(name, 'absent')}"
+        for name in stored | configured
+        if stored.get(name) != configured.get(name)
+    ]

@@ -6,6 +6,9 @@ that are published while Spark starts are matched, also if `starting_offsets` is
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from covey.errors import InvalidArgumentError, prefix_errors
 from covey.store.storage import open_storage
 from covey.stream.batches.checkpoint import CHECKPOINT_FOLDER, Checkpoint
 from covey.stream.config import StreamConfig
@@ -19,15 +22,16 @@ TopicOffsets = dict[str, dict[str, int]]
 
 
 def check_startup(config: StreamConfig) -> None:
-    """Raise an error if the sink or a topic of a configuration cannot be used; Spark is not needed.
+    """Raise an error if the sink, a topic or the state folder cannot be used; Spark is not needed.
 
     Raises:
         StreamError: Kafka cannot be reached, or a topic does not exist.
         InvalidArgumentError: an event topic or the control topic has timestamps of producers, or
-            the function of the sink `foreach` cannot be imported.
+            the function of the sink `foreach` or the state folder cannot be used.
     """
     build_sink(config)
     check_topics(config)
+    _create_state_folder(config.state.path)
 
 
 def check_topics(config: StreamConfig) -> None:
@@ -40,11 +44,17 @@ def check_topics(config: StreamConfig) -> None:
         InvalidArgumentError: an event topic or the control topic has timestamps of producers.
     """
     cluster = KafkaCluster(config.kafka)
-    for topic in (*config.events.topics, config.subscriptions.topic):
-        cluster.check_append_time(topic)
+    cluster.check_reachable()
+    with prefix_errors("[events] topics"):
+        for topic in config.events.topics:
+            cluster.check_append_time(topic)
+    with prefix_errors("[subscriptions] topic"):
+        cluster.check_append_time(config.subscriptions.topic)
     if config.notifications.sink == "kafka":
-        cluster.list_partitions(config.notifications.topic)
-    cluster.list_partitions(config.dead_letters.topic)
+        with prefix_errors("[notifications] topic"):
+            cluster.list_partitions(config.notifications.topic)
+    with prefix_errors("[dead_letters] topic"):
+        cluster.list_partitions(config.dead_letters.topic)
 
 
 def read_starting_offsets(config: StreamConfig) -> tuple[TopicOffsets, str]:
@@ -67,3 +77,16 @@ def read_starting_offsets(config: StreamConfig) -> tuple[TopicOffsets, str]:
         chosen = first if origin == "earliest" else end
         offsets[topic] = {str(partition): offset for partition, offset in sorted(chosen.items())}
     return offsets, origin
+
+
+def _create_state_folder(path: str) -> None:
+    """Create a local state folder, unless it exists; folders at URIs are created when used."""
+    if "://" in path:
+        return
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"[state] path: the folder {path} cannot be created: {error.strerror}; name another "
+            "folder, in which this user may write"
+        ) from None

@@ -10,7 +10,7 @@ import typer
 from covey.cli.errors import exit_on_error
 from covey.cli.next_step import print_next_step
 from covey.cli.options import SparkOptions, TableOptions, expand_options, parse_vector_lengths
-from covey.errors import InvalidArgumentError
+from covey.errors import InvalidArgumentError, prefix_errors
 
 __all__ = ["explain"]
 
@@ -94,10 +94,14 @@ def explain(
 
 def _explain_decision(config_path: Path, event_offset: str, subscription: str) -> None:
     from covey.cli.stream.commands import open_stream_session
+    from covey.cli.stream.connectors import check_connector
     from covey.stream import StreamConfig
-    from covey.stream.explain import explain_decision, parse_event_ref
+    from covey.stream.explain import explain_decision, find_decision, parse_event_ref
 
     config, event_ref = StreamConfig.from_file(config_path), parse_event_ref(event_offset)
+    with prefix_errors(str(config_path)):
+        check_connector(config.spark)
+        find_decision(config, event_ref, subscription)  # reports mistakes before Spark starts
     with open_stream_session(config) as spark:
         typer.echo(str(explain_decision(spark, config, event_ref, subscription)))
     print_next_step(

@@ -22,7 +22,7 @@ from covey.cli.stream.connectors import (
     list_jar_files,
     resolve_packages,
 )
-from covey.errors import InvalidArgumentError
+from covey.errors import InvalidArgumentError, prefix_errors
 
 if TYPE_CHECKING:
     from covey.stream import StreamConfig
@@ -95,9 +95,10 @@ def stream(
             from_, dry_run, {"--to": to, "--version": version, "--output": output}
         )
         chosen = StreamConfig.from_file(config)
-        check_connector(chosen.spark)
+        with prefix_errors(str(config)):
+            check_connector(chosen.spark)
         if from_ is None:
-            _run_stream(chosen)
+            _run_stream(chosen, config)
             print_next_step(f"covey stream {config}   # continue where the stream ended")
         else:
             from covey.cli.stream.replay import replay_range
@@ -132,12 +133,13 @@ def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
         yield spark
 
 
-def _run_stream(config: StreamConfig) -> None:
+def _run_stream(config: StreamConfig, path: Path) -> None:
     from covey.stream.metrics import configure_json_logging
     from covey.stream.topics import check_startup, read_starting_offsets
 
-    check_startup(config)
-    starting_offsets = read_starting_offsets(config)
+    with prefix_errors(str(path)):
+        check_startup(config)
+        starting_offsets = read_starting_offsets(config)
     configure_json_logging()
     imports = threading.Thread(target=lambda: import_module("covey.stream.pipeline"), daemon=True)
     imports.start()  # imports take seconds, so they run while Java starts
