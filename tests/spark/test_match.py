@@ -186,6 +186,9 @@ def test_handle_invalid_error_raises_the_first_error(
     alerts = spark.createDataFrame([(1, "price > 5"), (2, "prise > 5")], "id int, predicate string")
     with pytest.raises(PredicateError, match=r"subscription 2: .*prise"):
         Matcher(eventSchema=events.schema, handleInvalid="error").fit(alerts)
+    nameless = spark.createDataFrame([(None, "price > 5")], "id int, predicate string")
+    with pytest.raises(PredicateError, match=r"subscription without an id: .*\n  price > 5\n"):
+        Matcher(eventSchema=events.schema, handleInvalid="error").fit(nameless)
 
 
 def test_vectors_of_another_length_match_nothing(spark: SparkSession) -> None:

@@ -161,13 +161,18 @@ def _explain_failed_start(output: str) -> str:
     """Return why Spark did not start, from the output of its Java process.
 
     >>> _explain_failed_start("[unresolved dependency: org.x#y;1.0: not found]\\n\\tat a.b")
-    'Spark could not download org.x:y:1.0: check the network, or name local jars'
+    'Spark could not download org.x:y:1.0: check the network, or name local jar files with --jars, \
+for a stream with jars = "/path/to/jars/*.jar" in the section [spark] of its file'
     """
     if missing := re.findall(
         r"unresolved dependency: ([^\s\]]+?)#([^\s\]]+?);([^\s\]]+?):", output
     ):
         names = ", ".join(dict.fromkeys(":".join(parts) for parts in missing))
-        return f"Spark could not download {names}: check the network, or name local jars"
+        return (
+            f"Spark could not download {names}: check the network, or name local jar files with "
+            '--jars, for a stream with jars = "/path/to/jars/*.jar" in the section [spark] of its '
+            "file"
+        )
     lines = output.strip().splitlines()
     reason = lines[-1].strip() if lines else "its Java process ended at once"
     return (

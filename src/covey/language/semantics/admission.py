@@ -135,7 +135,8 @@ def check_call(names: NameResolver, node: exp.Expr) -> None:
         f"no function {name!r} is known", node,
         common_mistakes.suggest_for_function(name)
         or (f"did you mean {similar[0]}?" if similar else "")
-        or "list functions of your own in functions=[…]",
+        or "write a function of Spark; a function of your own must be named in the limits of a "
+        "Matcher, or in [limits] functions of a stream",
     )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ _NO_TYPES = KnownTypes({})
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _PORTION_ROWS = 100_000  # predicates that are parsed together, so that they share templates
+_NULL = "null; an empty value in CSV is null"
 _INVALID_UTF8 = "is not valid UTF-8"
 _TOO_MANY_EXPRESSIONS = (
     "subscriptions compare too many different expressions for Spark to analyse each of them; use "
@@ -115,7 +116,7 @@ class EncodeTask:
             _reject_rows(results, ids, texts, is_garbled & is_accepted, reason)
             is_missing = ~np.asarray(texts.is_valid())
             is_null = is_missing & is_accepted & ~is_garbled
-            _reject_rows(results, ids, texts, is_null, "the predicate is null")
+            _reject_rows(results, ids, texts, is_null, f"the predicate is {_NULL}")
             is_accepted &= ~is_missing
             parsed = parser.parse(texts.fill_null("false").to_pylist())
             for row, error in parsed.rejected.items():
@@ -130,7 +131,7 @@ class EncodeTask:
             is_accepted &= ~is_waiting
             space = replace(self.space, derived=parsed.space.derived)
             regions, subscription_rows = replace(parsed.regions, space=space), parsed.predicate_rows
-        _reject_rows(results, ids, texts, ~has_id & ~is_garbled_id, "the id is null")
+        _reject_rows(results, ids, texts, ~has_id & ~is_garbled_id, f"the id is {_NULL}")
         _reject_rows(results, ids, texts, is_garbled_id, f"the id {_INVALID_UTF8}")
         for row in np.flatnonzero(is_refused).tolist():
             results.add_rejection(ids[row].as_py(), texts[row].as_py(), refusals[row].as_py())

@@ -285,7 +285,8 @@ def _estimate_parallelism(spark: SparkSession) -> int:
 def _raise_first_error(results: DataFrame) -> None:
     first_rejected = results.where("error IS NOT NULL").orderBy("id").limit(1).collect()
     for row in first_rejected:
-        problem = f"subscription {row['id']!r}: {row['error']}"
+        name = "without an id" if row["id"] is None else repr(row["id"])
+        problem = f"subscription {name}: {row['error']}"
         position = (row["line"] or 1, row["column"] or 1)
         raise PredicateError.from_position(problem, row["predicate"] or "", *position)
 
