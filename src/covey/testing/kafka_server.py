@@ -3,14 +3,19 @@
 It runs from a folder of jars, which `make kafka` downloads to `.kafka`. The caller names the folder
 of its data. A server that was killed can be restarted with this folder; it still has all messages
 that it had acknowledged.
+
+`python -m covey.testing.kafka_server .kafka kafka-data` runs one until it is stopped, to try a
+stream on this machine.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,6 +130,11 @@ class KafkaServer:
             self._process.wait()
             self._process = None
 
+    def wait(self) -> None:
+        """Wait until the server ends."""
+        if self._process is not None:
+            self._process.wait()
+
     def create_topic(self, topic: str, partitions: int = 1, **topic_config: str) -> None:
         """Create a topic and wait until it exists.
 
@@ -193,3 +203,33 @@ def _find_free_ports() -> tuple[int, int]:
         for each in (first, second):
             each.bind(("127.0.0.1", 0))
         return first.getsockname()[1], second.getsockname()[1]
+
+
+def main() -> None:
+    """Run a server until it is stopped with Ctrl-C or SIGTERM."""
+    parser = argparse.ArgumentParser(
+        prog="python -m covey.testing.kafka_server",
+        description="Run a Kafka server on this machine, to try a stream. Ctrl-C stops it.",
+    )
+    parser.add_argument("jars", type=Path, help="folder with the jars, which `make kafka` fills")
+    parser.add_argument("data", type=Path, help="folder of the data; created if it is missing")
+    parser.add_argument(
+        "--port", type=int, default=9092, help="port for clients; the next one is used too"
+    )
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    server = KafkaServer(
+        options.jars, options.data.absolute(), options.port, controller_port=options.port + 1
+    )
+    try:
+        with server:
+            print(f"Kafka listens at {server.address}", flush=True)
+            server.wait()
+    except (FileNotFoundError, RuntimeError) as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit()
+
+
+if __name__ == "__main__":
+    main()
