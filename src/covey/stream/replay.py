@@ -57,6 +57,7 @@ class ReplayRange:
             StreamError: events of the range were deleted from Kafka, or Kafka cannot be reached.
         """
         cluster = KafkaCluster(config.kafka)
+        cluster.check_reachable()
         ends: dict[str, dict[str, int]] = {}
         for topic in start_offsets:
             if topic not in config.events.topics:

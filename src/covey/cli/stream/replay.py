@@ -49,12 +49,12 @@ def replay_range(
         parse_offsets(start_offsets),
         None if end_offsets is None else parse_offsets(end_offsets),
     )
+    past = ReplayRange.from_offsets(config, first, end)
+    if version is None:
+        pieces = past.split_by_version(DecisionLog(open_storage(config.state.path)))
+    else:
+        pieces = [(version, past)]
     with session as spark:
-        past = ReplayRange.from_offsets(config, first, end)
-        if version is None:
-            pieces = past.split_by_version(DecisionLog(open_storage(config.state.path)))
-        else:
-            pieces = [(version, past)]
         counts: dict[str, int] = {}
         file = None if output_path is None else output_path.open("x", encoding="utf-8")
         for number, piece in pieces:
