@@ -30,7 +30,6 @@ __all__ = [
     "SchemaError",
     "StoreError",
     "StreamError",
-    "UnknownTypeError",
     "extract_worker_error",
     "prefix_errors",
 ]  # fmt: skip
@@ -133,10 +132,6 @@ class PredicateError(CoveyError):
         line = self.text.split("\n")[self.line - 1] if self.text else ""
         start = max(0, min(self.column - 1 - width // 2, len(line) - width))
         return line[start : start + width], self.column - 1 - start
-
-
-class UnknownTypeError(PredicateError):
-    """Raised for an expression whose type only Spark knows, if Spark cannot be queried."""
 
 
 class CompilerError(PredicateError):

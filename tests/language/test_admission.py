@@ -37,10 +37,11 @@ def refusal(text: str, **limits: object) -> str | None:
 @pytest.mark.parametrize(
     "text",
     [
-        "sym || rand() = 'a'", "sym LIKE uuid()", "tags[rand()] = 'a'",
+        "sym || rand() = 'a'", "sym LIKE uuid()", "tags[rand()] = 'a'", "tags[now()] = 'a'",
         "CAST(uniform(1, 2) AS INT) = 1", "CAST(randstr(3) AS STRING) = sym",
+        "CAST(unix_timestamp() AS BIGINT) > qty", "concat(sym, CAST(now() AS STRING)) = 'a'",
         "CASE WHEN rand() > 0.5 THEN price ELSE 1 END > 5", "price IN (1, rand())",
-        "price BETWEEN 1 AND rand()", "CAST(current_user AS STRING) = sym", "hash(uuid()) = 1",
+        "price BETWEEN 1 AND rand()", "CAST(current_date AS STRING) = sym", "hash(uuid()) = 1",
         "CAST(window(ts, '1 hour') AS STRING) = 'x'", "CAST(explode(tags) AS STRING) = 'x'",
         "CAST(session_window(ts, '1 hour') AS STRING) = 'x'", "CAST(max(price) AS DOUBLE) > 1",
         "CAST(stack(2, 1, 2) AS INT) = qty", "CAST(json_tuple(sym, 'a') AS STRING) = 'x'",
@@ -174,6 +175,7 @@ def test_types_that_spark_does_not_have_are_refused(type_: str) -> None:
         ("character (3)", "a CAST to a text of limited length is outside the language"),
         ("geography(4326)", "a CAST to geography is outside the language"),
         ("GEOMETRY(0)", "a CAST to geometry is outside the language"),
+        ("INTERVAL DAY", "a CAST to interval is outside the language"),
     ],
 )
 def test_a_refusal_says_what_is_wrong_with_a_type(type_: str, problem: str) -> None:

@@ -9,7 +9,6 @@ from covey.errors import SchemaError
 from covey.space import Attribute, SessionSettings, Space
 from covey.space.types import (
     BIGINT,
-    BOOLEAN,
     DATE,
     INT,
     STRING,
@@ -74,13 +73,14 @@ def test_derived_attributes_are_added_once() -> None:
     assert "lower(name)" not in space
 
 
-def test_templates_of_late_conditions_are_no_attributes_of_events() -> None:
-    template = Attribute("length(name) > \0i", BOOLEAN, True, is_late=True)
-    space = Space.from_types({"name": pa.string()}).with_derived(template)
-    assert [attribute.name for attribute in space] == ["name"]
-    assert space.derived == (template,)
-    with pytest.raises(SchemaError, match=r"two attributes are called 'covey\.late'"):
-        Space.from_types({"covey.late": pa.string()})
+def test_too_many_derived_attributes_are_refused() -> None:
+    space = Space.from_types({"x": pa.int32()}, max_derived=2)
+    many = [Attribute(f"x + {i}", INT, True) for i in range(3)]
+    assert len(space.with_derived(*many[:2]).derived) == 2
+    with pytest.raises(
+        SchemaError, match=r"at most 2 derived attributes, got 3: .*raise max_derived"
+    ):
+        space.with_derived(*many)
 
 
 def test_two_attributes_of_one_name_are_refused() -> None:

@@ -33,11 +33,12 @@ def test_every_type_is_restored() -> None:
     assert round_trip(other) == other
 
 
-def test_derived_attributes_are_restored() -> None:
-    parser = Parser(Space.from_types({"title": pa.string(), "a": pa.float64()}))
+def test_derived_attributes_and_their_limit_are_restored() -> None:
+    parser = Parser(Space.from_types({"title": pa.string(), "a": pa.float64()}, max_derived=7))
     parser.parse(["lower(title) = 'x' AND a / 2 > 3", "array_contains(split(title, ' '), 'x')"])
     assert len(parser.space.derived) == 3
     assert round_trip(parser.space) == parser.space
+    assert round_trip(parser.space).max_derived == 7
 
 
 def test_types_of_derived_attributes_are_restored() -> None:

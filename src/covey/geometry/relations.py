@@ -28,7 +28,6 @@ from covey.geometry.tags import Tags
 from covey.space import Attribute, Events, Space
 from covey.space.events import ScalarColumn, TagColumn, VectorColumn
 from covey.space.keys import decode_floats
-from covey.space.space import LATE
 from covey.space.types import Type
 
 __all__ = [
@@ -53,8 +52,7 @@ UNDECIDED = 2
 def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Rows) -> Bools:
     """Return for each k whether region `region_rows[k]` contains event `event_rows[k]`.
 
-    The answer is exactly that of Spark's `where`, except that late conditions, which only Spark can
-    evaluate, count as true.
+    The answer is exactly that of Spark's `where`.
 
     Raises:
         SchemaError: a constrained attribute has another type in the space of the events.
@@ -62,8 +60,6 @@ def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Ro
     check_same_types(regions, events.space, regions.constraints)
     answer = np.ones(len(region_rows), np.bool_)
     for name, constraints in regions.constraints.items():
-        if name == LATE:
-            continue
         batch_rows, is_constrained = constraints.locate_rows(region_rows)
         pairs = np.flatnonzero(is_constrained & answer)
         if len(pairs):
@@ -202,10 +198,7 @@ def hull(regions: Regions, groups: Rows) -> Regions:
             constrained_groups, groups[attribute_constraints.rows[is_in_group]][order]
         )
         if len(constrained_groups):
-            hulls = batch.hull(numbers)
-            if name == LATE:  # a hull must not require one of several late conditions
-                hulls = hulls.drop_alternatives()
-            constraints[name] = Constraints(constrained_groups, hulls)
+            constraints[name] = Constraints(constrained_groups, batch.hull(numbers))
     return Regions.from_constraints(regions.space, count, constraints)[0]
 
 
@@ -231,8 +224,8 @@ def uniform_volume(
     """Return the volume of each region: the share of uniformly distributed events in it.
 
     Attributes are assumed to be independent, uniformly distributed between their bounds, and never
-    null. Late conditions count as true. Text, tags and vectors have no uniform distribution: use
-    `estimate_selectivity` with a sample of events.
+    null. Text, tags and vectors have no uniform distribution: use `estimate_selectivity` with a
+    sample of events.
 
     Args:
         regions: the regions.
@@ -245,8 +238,6 @@ def uniform_volume(
     product = np.ones(len(regions), np.float64)
     for name, attribute_constraints in regions.constraints.items():
         type_ = regions.space[name].type
-        if name == LATE:
-            continue
         if (
             not isinstance(attribute_constraints.batch, Scalars)
             or type_.is_text

@@ -24,11 +24,6 @@ from covey.errors import SchemaError
 from covey.geometry.relations import contains
 from covey.language.parser import Parser, parse
 from covey.language.semantics.canonical_form import canonical_text
-from covey.language.semantics.expression_types import (
-    KnownTypes,
-    StaticOperand,
-    facts_of_attributes,
-)
 from covey.language.semantics.expressions import Expressions
 from covey.language.syntax.ast_utils import flatten_chain, strip_parentheses, unwrap_parentheses
 from covey.language.syntax.grammar import parse_tree
@@ -117,22 +112,17 @@ def explain(space: Space, text: str, event: Mapping[str, object]) -> Explanation
       yes: price > 100    (price is 120.5)
       unknown: city = 'Rome'    (city is null)
     """
-    types = KnownTypes(facts_of_attributes(space.derived), StaticOperand())
-    parse(space, [text], types=types)
+    parse(space, [text])
     _check_event_keys(event, space)
     tree = parse_tree(text, space.limits)
-    explainer = _Explainer(space, types, Expressions(tree, space, types), event)
-    return explainer.explain(tree.root, text.strip())
+    return _Explainer(space, Expressions(tree, space), event).explain(tree.root, text.strip())
 
 
 class _Explainer:
     """Explainer of the conditions of one predicate on one event."""
 
-    def __init__(
-        self, space: Space, types: KnownTypes, expressions: Expressions, event: Mapping[str, object]
-    ) -> None:
-        self.space, self.types = space, types
-        self.expressions, self.event = expressions, event
+    def __init__(self, space: Space, expressions: Expressions, event: Mapping[str, object]) -> None:
+        self.space, self.expressions, self.event = space, expressions, event
 
     def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
         """Return the explanation of a condition.
@@ -157,7 +147,7 @@ class _Explainer:
         The outcome is True if the condition matches the event, False if the negation of the
         condition matches it, and otherwise None.
         """
-        parser = Parser(self.space, types=self.types)
+        parser = Parser(self.space)
         predicates = parser.parse([text, f"NOT ({text})"])
         events = _build_event_batch(self.event, predicates.space)
         regions = predicates.regions
@@ -180,7 +170,10 @@ class _Explainer:
 
     def _read_values(self, node: exp.Expr) -> dict[str, Any]:
         """Return the event's values of the columns in a condition, by name."""
-        names = dict.fromkeys(column.name for column in self.expressions.names.find_columns(node))
+        names = dict.fromkeys(
+            self.expressions.names.resolve_column(column.parts[0]).name
+            for column in node.find_all(exp.Column)
+        )
         return {name: self.event.get(name) for name in names}
 
 

@@ -19,11 +19,10 @@ from covey.geometry.balls import Ball, Balls
 from covey.geometry.distances import Metric
 from covey.geometry.scalars import EXCEPT, ONLY, Scalars
 from covey.geometry.tags import TagRule, Tags
-from covey.language.late_conditions import LateCondition
 from covey.language.values.sql_literals import float32_literal, key_literal, quote_string
 from covey.space.events import ValueState
 from covey.space.keys import decode_key, key_domain
-from covey.space.space import LATE, Attribute
+from covey.space.space import Attribute
 from covey.space.text_bounds import TOP, Below
 from covey.space.types import DOUBLE, FLOAT, Type
 from covey.sql_names import quote_identifier
@@ -68,8 +67,6 @@ def _render_constraint(attribute: Attribute, batch: Scalars | Tags | Balls, i: i
     name = f"({attribute.name})" if attribute.is_derived else quote_identifier(attribute.name)
     if isinstance(batch, Scalars):
         return _render_scalar(name, attribute.type, batch, i)
-    if isinstance(batch, Tags) and attribute.name == LATE:
-        return _render_late_conditions(batch.row(i))
     if isinstance(batch, Tags):
         return _render_tags(name, batch.row(i))
     return _render_balls(name, attribute.type, *batch.row(i))
@@ -139,15 +136,6 @@ def _find_shorter_bound(key: int, beyond: int, type_: Type) -> str | None:
     literal = key_literal(beyond, type_)
     is_plain = isinstance(value, float) and math.isfinite(value) and literal[0] != "'"
     return literal if is_plain and len(literal) < len(key_literal(key, type_)) else None
-
-
-def _render_late_conditions(rule: TagRule) -> list[str]:
-    """Return the late conditions of a rule."""
-    parts = []
-    for group in sorted(map(sorted, rule.groups)):
-        alternatives = [LateCondition.from_token(token).sql for token in group]
-        parts.append(alternatives[0] if len(group) == 1 else f"({' OR '.join(alternatives)})")
-    return parts
 
 
 def _render_tags(name: str, rule: TagRule) -> list[str]:

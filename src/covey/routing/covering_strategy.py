@@ -85,8 +85,9 @@ class CoveringStrategy:
         Cost: events × advertised regions, so use it for tests and small tables only.
         """
         is_admitted = np.zeros(len(events), np.bool_)
-        result = BruteForceIndex(self._region_log.take(self.advertised_set)).match(events)
-        is_admitted[result.possible_pairs.query_rows] = True
+        is_admitted[
+            BruteForceIndex(self._region_log.take(self.advertised_set)).match(events).query_rows
+        ] = True
         return is_admitted
 
     def add(self, numbers: Numbers, regions: Regions) -> RegionUpdate:

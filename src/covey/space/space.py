@@ -18,16 +18,9 @@ from covey.errors import SchemaError
 from covey.space.guard import build_computability_check, guard_expression
 from covey.space.limits import PredicateLimits
 from covey.space.time_zones import Clock, TimeZones, find_clock, is_system_zone
-from covey.space.types import BOOLEAN, FLOAT, TAGS, Type, type_from_arrow, vector_type
+from covey.space.types import BOOLEAN, FLOAT, Type, type_from_arrow, vector_type
 
-__all__ = ["LATE", "Attribute", "SessionSettings", "Space"]
-
-LATE = "covey.late"
-"""Name of the attribute whose required tokens are the late conditions of a region.
-
-Every space has this attribute, but events have no values of it: Spark evaluates a late condition
-only for the events that satisfy all other constraints of the region.
-"""
+__all__ = ["Attribute", "SessionSettings", "Space"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +109,6 @@ class Attribute:
             which it would raise, the attribute is null, and `flag` distinguishes this null from a
             real null.
         is_flag: whether the attribute is the `flag` of another attribute.
-        is_late: whether the attribute is the template of late conditions. Spark evaluates it only
-            for candidates, and it is not an attribute of events.
     """
 
     name: str
@@ -125,7 +116,6 @@ class Attribute:
     is_derived: bool = False
     can_raise: bool = False
     is_flag: bool = False
-    is_late: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self, raises=SchemaError)
@@ -144,7 +134,6 @@ class Attribute:
 
 
 _DEFAULT_LIMITS = PredicateLimits()
-_LATE_ATTRIBUTE = Attribute(LATE, TAGS, is_derived=True)
 
 
 class _SpaceMeta(type):
@@ -171,6 +160,7 @@ class Space(metaclass=_SpaceMeta):
         columns: the columns of events, including columns that cannot be attributes.
         derived: the derived attributes of the predicates that were parsed so far, with their flags.
         settings: session settings on which the meaning of predicates depends.
+        max_derived: largest number of derived attributes, not counting flags.
         limits: limits of predicates.
 
     >>> space = Space.from_types({"symbol": pa.string(), "price": pa.float64()})
@@ -181,16 +171,26 @@ class Space(metaclass=_SpaceMeta):
     columns: tuple[Attribute, ...]
     derived: tuple[Attribute, ...] = ()
     settings: SessionSettings = SessionSettings()
+    max_derived: int = 64
     limits: PredicateLimits = _DEFAULT_LIMITS
     _by_name: Mapping[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_fields(self, raises=SchemaError)
-        by_name = {LATE: _LATE_ATTRIBUTE}
+        if self.max_derived < 0:
+            raise SchemaError(f"max_derived must be at least 0, got {self.max_derived}")
+        by_name: dict[str, Attribute] = {}
         for attribute in self.columns + self.derived:
             if attribute.name in by_name:
                 raise SchemaError(f"two attributes are called {attribute.name!r}: rename one")
             by_name[attribute.name] = attribute
+        count = sum(not attribute.is_flag for attribute in self.derived)
+        if count > self.max_derived:
+            raise SchemaError(
+                f"a space may have at most {self.max_derived} derived attributes, got {count}: "
+                "Spark computes each of them for every event, so use fewer different expressions "
+                "in predicates, or raise max_derived (maxDerived of a Matcher)"
+            )
         object.__setattr__(self, "_by_name", by_name)
 
     @classmethod
@@ -201,6 +201,7 @@ class Space(metaclass=_SpaceMeta):
         *,
         vectors: Mapping[str, int] | None = None,
         settings: SessionSettings | None = None,
+        max_derived: int = 64,
         limits: PredicateLimits | None = None,
     ) -> Space:
         """Return the space of an Arrow schema.
@@ -210,6 +211,7 @@ class Space(metaclass=_SpaceMeta):
                 attributes may read them.
             vectors: lengths of the `array<float>` columns that are vectors, by column name.
             settings: session settings; default: UTC and ANSI mode.
+            max_derived: largest number of derived attributes.
             limits: limits of predicates; default: `PredicateLimits()`.
 
         Raises:
@@ -234,10 +236,9 @@ class Space(metaclass=_SpaceMeta):
             missing = ", ".join(map(repr, lengths))
             raise SchemaError(f"vectors names columns that the schema does not have: {missing}")
         return cls(
-            tuple(columns),
-            settings=settings or SessionSettings(),
+            tuple(columns), settings=settings or SessionSettings(), max_derived=max_derived,
             limits=limits or PredicateLimits(),
-        )
+        )  # fmt: skip
 
     @classmethod
     @check_arguments(raises=SchemaError)
@@ -247,6 +248,7 @@ class Space(metaclass=_SpaceMeta):
         *,
         vectors: Mapping[str, int] | None = None,
         settings: SessionSettings | None = None,
+        max_derived: int = 64,
         limits: PredicateLimits | None = None,
     ) -> Space:
         """Return the space of columns with these names and types.
@@ -255,6 +257,7 @@ class Space(metaclass=_SpaceMeta):
             types: Arrow types by column name, in the order of the columns.
             vectors: lengths of the `array<float>` columns that are vectors, by column name.
             settings: session settings; default: UTC and ANSI mode.
+            max_derived: largest number of derived attributes.
             limits: limits of predicates; default: `PredicateLimits()`.
 
         Raises:
@@ -267,10 +270,12 @@ class Space(metaclass=_SpaceMeta):
             raise SchemaError(
                 f"types must be Arrow types by name, such as {{'price': pa.float64()}}: {error}"
             ) from None
-        return cls.from_arrow(schema, vectors=vectors, settings=settings, limits=limits)
+        return cls.from_arrow(
+            schema, vectors=vectors, settings=settings, max_derived=max_derived, limits=limits
+        )
 
     def __iter__(self) -> Iterator[Attribute]:
-        return (a for a in self.columns + self.derived if a.type.is_attribute and not a.is_late)
+        return (a for a in self.columns + self.derived if a.type.is_attribute)
 
     def __getitem__(self, name: str) -> Attribute:
         try:
@@ -290,7 +295,8 @@ class Space(metaclass=_SpaceMeta):
         """Return this space with further derived attributes; those that it already has are ignored.
 
         Raises:
-            SchemaError: a column has the name of a derived attribute.
+            SchemaError: a column has the name of a derived attribute, or there are more than
+                `max_derived` derived attributes.
         """
         for attribute in attributes:
             if attribute.name in self._by_name and not self._by_name[attribute.name].is_derived:

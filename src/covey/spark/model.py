@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -23,8 +23,6 @@ from covey.spark.fitting.subscription_loader import find_column_type, load_subsc
 from covey.spark.fitting.task_results import REJECTION_COLUMNS
 from covey.spark.id_types import IdType
 from covey.spark.matching.evaluation_errors import FindUndecidedTask, find_raising_attributes
-from covey.spark.matching.late_errors import find_late_errors
-from covey.spark.matching.late_evaluation import LateEvaluation, LateOutput, decide_candidates
 from covey.spark.matching.match_task import MatchTask
 from covey.spark.matching.output import ArrayRows, OutputFormat, PairRows
 from covey.spark.matching.table_function import build_table_function
@@ -38,7 +36,7 @@ from covey.spark.validity import VALIDITY, select_attribute_or_time
 from covey.spark.workers import prepare_worker_python
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.spark.zones.rebalance import compute_zone_loads, rebalance_model
-from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask
+from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask, forwarded_schema
 
 __all__ = ["MatcherModel"]
 
@@ -141,7 +139,6 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             removed_column=removed,
             refusal_column=refused,
             known_attributes=state.space.derived,
-            known_count=state.subscription_count,
         )
         return self._copyValues(MatcherModel(replace(updated, partitioner=state.partitioner)))
 
@@ -207,9 +204,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             text = F.lit(f"{reasons[expression.name]} In {expression.name}")
             reason = F.when(F.col("expression") == number, text).otherwise(reason)
         groups = pairs.withColumn("reason", reason).groupBy(F.col("id").alias(id_name), "reason")
-        errors = groups.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
-        late_errors = self._find_late_errors(events, event_fields)
-        return errors if late_errors is None else errors.unionByName(late_errors)
+        return groups.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
 
     @check_arguments
     def zoneLoad(self, events: DataFrame) -> NDArray[np.float64]:
@@ -258,16 +253,10 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             name: name of the function in the active session.
 
         Raises:
-            InvalidArgumentError: subscriptions have late conditions, which Spark evaluates.
             SchemaError: the session settings do not fit the model.
         """
         spark = SparkSession.active()
         schema = self._event_schema() or StructType()
-        if LateEvaluation.for_space(self._state.space).templates:
-            raise InvalidArgumentError(
-                "subscriptions have late conditions, which a table function cannot evaluate: use "
-                "transform"
-            )
         prepare_worker_python(spark)
         check_session_settings(self._state.space, spark)
         event_fields = self._select_event_fields(schema)
@@ -301,14 +290,14 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         event_fields = self._select_event_fields(dataset.schema)
         names = self._state.constrained_attributes
         check_event_columns(self._state.space, [n for n in names if n != VALIDITY], dataset.schema)
-        late = LateEvaluation.for_space(self._state.space)
-        copied_fields = late.add_fields(event_fields, dataset.schema)
-        columns, attribute_columns = self._select_task_columns(copied_fields.names)
+        columns = [select_column(name) for name in event_fields.names]
+        attribute_columns = {}
+        for name in names:
+            is_output = name in event_fields.names and not self._state.space[name].is_derived
+            attribute_columns[name] = event_fields.names.index(name) if is_output else len(columns)
+            if not is_output:
+                columns.append(self._attribute(name))
         output_format = self._build_output_format(event_fields)
-        is_array = isinstance(output_format, ArrayRows)
-        if late.templates:
-            id_type = IdType.from_spark("id", self._state.id_type)
-            output_format = LateOutput(tuple(copied_fields.names), id_type, late, is_array)
         partitioner = self._state.partitioner
         task = self._build_match_task(attribute_columns, output_format)
         if partitioner is None:
@@ -318,86 +307,37 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             selected = partitioner.route_events(dataset, columns, hash_columns, self._attribute)
             task = replace(task, zone_column=len(columns))
             if partitioner.is_smart:
-                matches = self._match_smart_zones(
-                    selected, partitioner, attribute_columns, copied_fields, late
+                return self._match_smart_zones(
+                    selected, partitioner, attribute_columns, output_format, event_fields
                 )
-                return matches.select(
-                    *(
-                        select_column(name)
-                        for name in (*event_fields.names, self._output_col_name())
-                    )
-                )
-        schema = output_format.output_schema(copied_fields, self._state.id_type)
-        rows = selected.mapInArrow(task, schema)
-        if not late.templates:
-            return rows
-        return decide_candidates(
-            rows, late, event_fields.names, self._output_col_name(), as_arrays=is_array
-        )
-
-    def _select_task_columns(
-        self, copied_names: Sequence[str]
-    ) -> tuple[list[Column], dict[str, int]]:
-        """Return the columns that a task needs, and the number of the column of each attribute.
-
-        The columns that are copied to the output come first.
-        """
-        columns, attribute_columns = [select_column(name) for name in copied_names], {}
-        for name in self._state.constrained_attributes:
-            is_copied = name in copied_names and not self._state.space[name].is_derived
-            attribute_columns[name] = copied_names.index(name) if is_copied else len(columns)
-            if not is_copied:
-                columns.append(self._attribute(name))
-        return columns, attribute_columns
-
-    def _find_late_errors(self, events: DataFrame, event_fields: StructType) -> DataFrame | None:
-        """Return the subscriptions whose late conditions raise errors, or None if none can raise.
-
-        The result is a part of the result of `errors`.
-        """
-        late = LateEvaluation.for_space(self._state.space)
-        if not any(template.can_raise for template in late.templates):
-            return None
-        id_name = self._param_value(self.idCol)
-        id_type = IdType.from_spark(id_name, self._state.id_type)
-        copied_fields = late.add_fields(event_fields, events.schema)
-        columns, attribute_columns = self._select_task_columns(copied_fields.names)
-        output_format = LateOutput(tuple(copied_fields.names), id_type, late, keeps_all=False)
-        rows = events.select(*(c.alias(f"c{i}") for i, c in enumerate(columns))).mapInArrow(
-            self._build_match_task(attribute_columns, output_format),
-            output_format.output_schema(copied_fields, self._state.id_type),
-        )
-        return find_late_errors(rows, late, copied_fields, event_fields, id_name)
+        schema = output_format.output_schema(event_fields, self._state.id_type)
+        return selected.mapInArrow(task, schema)
 
     def _match_smart_zones(
         self,
         routed_events: DataFrame,
         partitioner: ZonePartitioner,
         attribute_columns: Mapping[str, int],
-        copied_fields: StructType,
-        late: LateEvaluation,
+        output_format: OutputFormat,
+        event_fields: StructType,
     ) -> DataFrame:
         """Return the matches of events in their own zones and in zones to which they are forwarded.
 
-        Events are forwarded to the home zones of covered subscriptions. The result has the columns
-        of `copied_fields`, and the column with ids.
+        Events are forwarded to the home zones of covered subscriptions.
         """
-        state, name = self._state, self._output_col_name()
+        assert isinstance(output_format, PairRows)
+        state = self._state
         version = state.location, state.version, state.label, attribute_columns
-        id_type = IdType.from_spark(name, state.id_type)
-        zone_task = ZoneMatchTask(*version, tuple(routed_events.columns), id_type, late)
+        zone_task = ZoneMatchTask(*version, tuple(routed_events.columns), output_format.id_type)
         forwarded = routed_events.mapInArrow(
-            zone_task, zone_task.output_format.output_schema(routed_events.schema, state.id_type)
+            zone_task, forwarded_schema(routed_events.schema, state.id_type)
         )
         hash_columns = [routed_events.columns[column] for column in attribute_columns.values()]
-        shuffled = partitioner.shuffle_by_zone(zone_task.rename_outputs(forwarded), hash_columns)
-        home_task = HomeMatchTask(
-            *version, late.to_pair_format(PairRows(tuple(copied_fields.names), name, id_type))
+        shuffled = partitioner.shuffle_by_zone(forwarded, hash_columns)
+        return shuffled.mapInArrow(
+            HomeMatchTask(*version, output_format),
+            output_format.output_schema(event_fields, state.id_type),
         )
-        rows = shuffled.mapInArrow(
-            home_task, home_task.output_format.output_schema(copied_fields, state.id_type)
-        )
-        return late.filter_rows(rows) if late.templates else rows
 
     def _attribute(self, name: str) -> Column:
         """Return the expression with which Spark computes an attribute or the time of an event."""

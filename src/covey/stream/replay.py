@@ -83,26 +83,14 @@ class ReplayRange:
         return cls(start_offsets, ends)
 
     def build_notifications(
-        self,
-        spark: SparkSession,
-        config: StreamConfig,
-        snapshot: Snapshot,
-        *,
-        time_ms: int | None = None,
+        self, spark: SparkSession, config: StreamConfig, snapshot: Snapshot
     ) -> DataFrame:
         """Match the events of the range with one version, and return the output rows.
 
         Their columns are `topic`, `key` and `value`.
-
-        Args:
-            spark: session that reads the events from Kafka.
-            config: configuration of the stream.
-            snapshot: the version.
-            time_ms: time that relative times in predicates refer to, in milliseconds since 1970;
-                None for the current time.
         """
         version = FixedVersion.from_snapshot(locate_store(config), snapshot)
-        required_attributes = RequiredAttributes(time_ms=time_ms).with_attributes_of(snapshot)
+        required_attributes = RequiredAttributes().with_attributes_of(snapshot)
         return MatchQuery.from_config(config).build_rows(
             self.read_events(spark, config), required_attributes, version
         )
@@ -121,13 +109,11 @@ class ReplayRange:
             .load()
         )
 
-    def split_by_decision(
-        self, decision_log: DecisionLog
-    ) -> list[tuple[BatchDecision, ReplayRange]]:
-        """Split the range into sub-ranges, each with the batch decision that contains it.
+    def split_by_version(self, decision_log: DecisionLog) -> list[tuple[int, ReplayRange]]:
+        """Split the range into sub-ranges, each with the version that decided it.
 
         If several batches contained an event, because a query was started with a new checkpoint,
-        the newest batch decision is used.
+        the version of the newest batch decision is used.
 
         Raises:
             StreamError: the range is empty, or no batch decision contains some of its events.
@@ -142,7 +128,7 @@ class ReplayRange:
         pieces = []
         for decision in decision_log.iter_newest_first():
             while (piece := _take_decided(remaining, decision)) is not None:
-                pieces.append((decision, piece))
+                pieces.append((decision.version, piece))
         if not any(remaining.values()) and not pieces:
             raise StreamError(
                 "the range contains no event: in each partition its first offset (--from) is at or "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,8 @@ from covey.spark.id_types import IdType
 from covey.sql_names import quote_identifier
 
 __all__ = ["analyze_subscriptions"]
+
+_MAX_DERIVED = 1_000  # limit in each worker; the matcher checks the limit of the model
 
 
 def analyze_subscriptions(
@@ -65,7 +67,9 @@ def analyze_subscriptions(
         .add("attributes", ArrayType(StringType()))
     )
     id_type = IdType.from_spark(id_column, schema["id"].dataType).arrow_type
-    return chosen.mapInArrow(_SubscriptionFactsTask(space, id_type), schema)
+    return chosen.mapInArrow(
+        _SubscriptionFactsTask(replace(space, max_derived=_MAX_DERIVED), id_type), schema
+    )
 
 
 @dataclass(frozen=True, slots=True)

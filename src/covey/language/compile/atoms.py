@@ -22,7 +22,6 @@ from covey.geometry.distances import Metric
 from covey.geometry.regions import ConstraintBatch
 from covey.geometry.scalars import EXCEPT, ONLY, Scalars
 from covey.geometry.tags import TagRule, Tags
-from covey.language.late_conditions import LateCondition
 from covey.language.values.literal_columns import (
     ALWAYS,
     NEVER,
@@ -49,7 +48,6 @@ __all__ = [
     "Conjunction",
     "Dnf",
     "InBall",
-    "LateTruth",
     "Membership",
     "Nullness",
     "Prefix",
@@ -433,56 +431,9 @@ class InBall:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LateTruth:
-    """Late condition: Spark evaluates it for the events that satisfy the rest of a predicate.
-
-    Attributes:
-        attribute: the attribute `LATE`, whose tokens are late conditions.
-        template: the template of the condition.
-        parameters: the letter and the slot of each parameter of the template.
-    """
-
-    attribute: Attribute
-    template: Attribute
-    parameters: tuple[tuple[str, int], ...]
-
-    def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
-        """Return the constraint of each predicate, with its literals from `slots`."""
-        columns = [_read_parameters(slots, letter, slot) for letter, slot in self.parameters]
-        tokens = np.empty(slots.count, object)
-        tokens[:] = [
-            LateCondition(self.template.name, values).token
-            for values in (zip(*columns, strict=True) if columns else [()] * slots.count)
-        ]
-        return build_single_tokens(tokens)
-
-
-def _read_parameters(slots: LiteralColumns, letter: str, slot: int) -> list[Any]:
-    """Return the value of a parameter in each predicate."""
-    if letter == "s":
-        return list(slots.decode_texts(LiteralRef(slot)))
-    convert = float if letter == "d" else int
-    return [convert(raw.rstrip("dD")) for raw in slots.columns[slot]]
-
-
-Atom = Nullness | Truth | Comparison | Membership | Prefix | TagTokens | InBall | LateTruth
+Atom = Nullness | Truth | Comparison | Membership | Prefix | TagTokens | InBall
 Conjunction = tuple[Atom, ...]
 Dnf = list[Conjunction]
-
-
-def build_single_tokens(tokens: NDArray[np.object_]) -> Tags:
-    """Return rules of which each requires one token."""
-    count = len(tokens)
-    return Tags(
-        np.full(count, ValueState.VALUE, np.uint8),
-        RaggedArray.from_lengths(np.ones(count, np.int64), np.arange(count)),
-        RaggedArray.from_lengths(np.ones(count, np.int64), tokens),
-        RaggedArray.empty(count),
-        np.zeros(count, np.bool_),
-        np.zeros(count, np.bool_),
-        RaggedArray.empty(count),
-    )
 
 
 def intersect_atoms(atoms: Sequence[Atom], slots: LiteralColumns) -> ConstraintBatch:

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from sqlglot import exp
 
-from covey.language.compile.cache_keys import (
-    CacheKey,
-    chosen_key,
-    combine_keys,
-    list_key,
-    literal_key,
-    types_key,
-)
+from covey.language.compile.cache_keys import CacheKey, list_key, literal_key, types_key
 from covey.language.semantics.expression_types import ExpressionTypes
 from covey.language.semantics.expressions import Expressions
 from covey.language.syntax.ast_utils import unwrap_parentheses
@@ -44,15 +35,7 @@ class Operands:
         The slots are in ascending order, each with the function that returns the cache key of the
         slot's literal.
         """
-        names = self.expressions.names
-        keys: dict[int, CacheKey] = dict(self.cache_keys)
-        for slot in {*names.typed_slots, *names.chosen_literals}:
-            chosen = names.chosen_literals.get(slot, frozenset[str]())
-            key: CacheKey = partial(chosen_key, chosen)
-            if slot in keys:
-                key = partial(combine_keys, (keys[slot], key))
-            keys[slot] = key
-        keys |= dict.fromkeys(names.fixed_slots, literal_key)
+        keys = {**self.cache_keys, **dict.fromkeys(self.expressions.names.fixed_slots, literal_key)}
         return tuple(sorted(keys.items(), key=lambda key: key[0]))
 
     def check_slots(self) -> None:
@@ -63,7 +46,7 @@ class Operands:
         tree_slots = {
             self.tree.slot_of(n)
             for n in self.tree.root.walk()
-            if isinstance(n, exp.Literal | exp.RawString | exp.HexString)
+            if isinstance(n, exp.Literal | exp.RawString)
         }
         if len(tree_slots) != len(self.tree.raws):
             raise self.tree.error(
@@ -81,7 +64,7 @@ class Operands:
         Raises:
             PredicateError: the expression has no column, or cannot be compared with the literal.
         """
-        if not node.find(exp.Column) and not self.expressions.has_types:
+        if not node.find(exp.Column):
             self.expressions.type_or_none(node)
             raise self.expressions.constant_error(node)
         attribute = self.expressions.resolve_attribute(node)

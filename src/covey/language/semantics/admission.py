@@ -28,34 +28,17 @@ from covey.language.semantics.row_functions import (
 )
 from covey.language.syntax.ast_utils import (
     ARITHMETIC,
-    BITWISE,
     COMPARISONS,
     LIKES,
     call_name,
-    unwrap_parentheses,
 )
 
 __all__ = ["check_admitted", "check_call"]
 
 _UNARY, _BINARY = frozenset({"this"}), frozenset({"this", "expression"})
 _NODES: dict[type[exp.Expr], frozenset[str]] = {
-    **dict.fromkeys(
-        [
-            exp.Paren,
-            exp.Not,
-            exp.Neg,
-            exp.BitwiseNot,
-            exp.RawString,
-            exp.HexString,
-            exp.Boolean,
-            exp.Any,
-            exp.All,
-            exp.Var,
-        ],
-        _UNARY,
-    ),
+    **dict.fromkeys([exp.Paren, exp.Not, exp.Neg, exp.RawString, exp.Boolean], _UNARY),
     **dict.fromkeys([*ARITHMETIC, exp.DPipe], _BINARY | {"safe", "typed"}),
-    **dict.fromkeys([*BITWISE, exp.Collate, exp.Extract], _BINARY),
     **dict.fromkeys([*COMPARISONS, exp.And, exp.Or, exp.Is, exp.Escape, exp.NullSafeNEQ], _BINARY),
     **dict.fromkeys(LIKES, _BINARY | {"negate"}),
     exp.Null: frozenset(),
@@ -63,11 +46,7 @@ _NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Identifier: frozenset({"this", "quoted"}),
     exp.Column: frozenset({"this", "table", "db", "catalog"}),
     exp.Dot: _BINARY,
-    **dict.fromkeys([exp.Concat, exp.Tuple], frozenset({"expressions"})),
-    exp.Lambda: frozenset({"this", "expressions"}),
-    exp.Interval: frozenset({"this", "unit"}),
-    exp.IntervalSpan: _BINARY,
-    exp.ColumnDef: frozenset({"this", "kind"}),
+    exp.Concat: frozenset({"expressions"}),
     exp.Between: frozenset({"this", "low", "high"}),
     exp.In: frozenset({"this", "expressions"}),
     exp.Bracket: frozenset({"this", "expressions"}),
@@ -81,10 +60,8 @@ _NODES: dict[type[exp.Expr], frozenset[str]] = {
 }
 """The admitted types of nodes, and the parts of each that `canonical_form` writes."""
 
-_HINTS = dict.fromkeys(["any", "some"], "use IN for several values, or LIKE ANY for patterns") | {
-    "map": "read a column that is a map, or compare its values one by one",
-}
-"""Suggestions for functions that are refused."""
+_NEEDS_ARGUMENT = frozenset({"unix_timestamp", "to_unix_timestamp"})
+"""Functions that use the current time if they are called without an argument."""
 
 _GROWTH_FACTORS = {
     "hex": 2, "base64": 2, "url_encode": 3, "quote": 2, "to_json": 2, "to_csv": 2, "to_xml": 6,
@@ -94,25 +71,16 @@ _GROWTH_FACTORS = {
 
 _QUADRATIC_FUNCTIONS = frozenset(
     {name for name, kinds in CHECKED_ARGUMENTS.items()
-     if {ArgumentKind.PATTERN, ArgumentKind.LIKE_PATTERN, ArgumentKind.URL_KEY} & {*kinds.values()}}
+     if {ArgumentKind.PATTERN, ArgumentKind.URL_KEY} & {*kinds.values()}}
     | {"levenshtein"}
 )  # fmt: skip
 """Functions whose time can be quadratic in the length of their arguments."""
-
-_ELEMENTS = 10
-"""The assumed number of elements for which a lambda function is called."""
 
 _LONG = 400  # a literal of this many characters counts as much as one text of an event
 
 _COPIES, _MAX_COPIES = 3, 50_000
 """The assumed number of copies of an argument after Spark has expanded a call, and the largest
 number of nodes that an expression may have after Spark has expanded all calls."""
-
-_UNCOPYING_FUNCTIONS = frozenset(
-    {"array_join", "concat", "exists", "filter", "length", "lower", "lpad", "ltrim", "rpad",
-     "rtrim", "size", "split", "split_part", "substring", "transform", "upper"}
-)  # fmt: skip
-"""Functions that Spark certainly does not replace by an expression with copies of an argument."""
 
 _INSERTING_FUNCTIONS = frozenset({"replace", "regexp_replace", "array_join", "concat_ws"})
 """Functions whose result can contain a literal argument after every character or element."""
@@ -131,10 +99,6 @@ def check_admitted(names: NameResolver) -> None:
             raise names.tree.error(
                 f"{part_name} is not supported in this expression", node, "remove it"
             )
-        if isinstance(node, exp.Any | exp.All) and not isinstance(
-            node.parent, exp.Like | exp.ILike
-        ):
-            raise names.unsupported_error(node)
         if isinstance(node, exp.Anonymous):
             check_call(names, node)
             check_arguments(names, node)
@@ -150,15 +114,22 @@ def check_call(names: NameResolver, node: exp.Expr) -> None:
     The user-defined functions are those in `PredicateLimits.functions`.
     """
     name = call_name(node)
-    if name in names.space.limits.functions or name in ROW_FUNCTIONS:
-        if name in ("aggregate", "reduce"):
-            _check_accumulator(names, node)
+    if name in names.space.limits.functions or (
+        name in ROW_FUNCTIONS and (node.expressions or name not in _NEEDS_ARGUMENT)
+    ):
         return
+    if lambda_node := node.find(exp.Lambda):
+        raise names.unsupported_error(lambda_node)
+    if name in _NEEDS_ARGUMENT:
+        raise names.tree.error(
+            f"{name}() without an argument is not a function of the event alone",
+            node,
+            f"write {name}(a_column)",
+        )
     if (reason := find_refusal_reason(name)) is not None:
         raise names.tree.error(
-            f"{name}() {reason}", node,
-            _HINTS.get(name, "write a literal, or add a column to the events"),
-        )  # fmt: skip
+            f"{name}() {reason}", node, "write a literal, or add a column to the events"
+        )
     similar = get_close_matches(name, sorted(ROW_FUNCTIONS), 1, 0.8)
     raise names.tree.error(
         f"no function {name!r} is known", node,
@@ -167,26 +138,6 @@ def check_call(names: NameResolver, node: exp.Expr) -> None:
         or "write a function of Spark; a function of your own must be named in the limits of a "
         "Matcher, or in [limits] functions of a stream",
     )  # fmt: skip
-
-
-def _check_accumulator(names: NameResolver, node: exp.Expr) -> None:
-    """Raise PredicateError if the value that `aggregate` accumulates may become longer.
-
-    A text or an array could double its length with each element.
-    """
-    start = unwrap_parentheses(node.expressions[1]) if len(node.expressions) > 1 else None
-    is_fixed = isinstance(start, exp.Boolean | exp.Neg) or (
-        isinstance(start, exp.Literal) and not start.is_string
-    )
-    type_ = names.resolve_type(start.to) if isinstance(start, exp.Cast) else None
-    if start is not None and names.is_path(start):
-        type_ = names.resolve_path(start)[0]
-    is_fixed = is_fixed or (type_ is not None and type_.is_scalar and not type_.is_text)
-    if not is_fixed and node.find(exp.Lambda):
-        raise names.tree.error(
-            f"{call_name(node)}() must begin with a number, a boolean or a time",
-            node, "write the number, such as 0 or 0D, or CAST the value",
-        )  # fmt: skip
 
 
 def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -> float:
@@ -199,9 +150,7 @@ def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -
     Raises:
         PredicateError: the factor exceeds the limit `max_growth`.
     """
-    if isinstance(node, exp.Var | exp.Interval):
-        return 0.0
-    if isinstance(node, exp.Literal | exp.RawString | exp.HexString):
+    if isinstance(node, exp.Literal | exp.RawString):
         return len(names.fix_literal(node)) / _LONG if is_grown else 0.0
     name = call_name(node) if isinstance(node, exp.Anonymous) else ""
     positions = CHECKED_ARGUMENTS.get(name, {})
@@ -212,15 +161,9 @@ def _check_growth(names: NameResolver, node: exp.Expr, is_grown: bool = False) -
     growths = [_check_growth(names, child, is_grown or grows) for child in node.iter_expressions()]
     is_combined = isinstance(node, exp.Anonymous | exp.DPipe | exp.Concat)
     growth = sum(growths) if is_combined else max(growths, default=1.0)
-    if any(isinstance(child, exp.Lambda) for child in node.iter_expressions()):
-        growth *= _ELEMENTS * max(1.0, *growths)
     if grows:
         growth = max(1, int(growth)) * _GROWTH_FACTORS.get(name, 1)
-    values = (
-        [argument.value for argument in read_arguments(names, node.expressions)]
-        if reads_values
-        else []
-    )
+    values = [argument.value for argument in read_arguments(names, node)] if reads_values else []
     for i in size_positions:
         size = values[i] if i < len(values) else None
         growth *= max(1, abs(int(size))) if isinstance(size, int | Decimal) else 1
@@ -249,7 +192,7 @@ def _check_copies(names: NameResolver, node: exp.Expr) -> int:
         PredicateError: the number exceeds `_MAX_COPIES`.
     """
     size = 1 + sum(_check_copies(names, child) for child in node.iter_expressions())
-    if isinstance(node, exp.Anonymous) and call_name(node) not in _UNCOPYING_FUNCTIONS:
+    if isinstance(node, exp.Anonymous):
         size *= _COPIES
         if size > _MAX_COPIES:
             raise names.tree.error(

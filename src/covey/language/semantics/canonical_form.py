@@ -5,17 +5,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from covey.language.semantics.name_resolver import NameResolver
-from covey.language.semantics.row_functions import CLOCK_FUNCTIONS, NEEDS_ARGUMENT
 from covey.language.syntax.ast_utils import (
     ARITHMETIC,
-    BITWISE,
     COMPARISONS,
     LIKES,
     call_name,
-    is_unit_call,
     unwrap_parentheses,
 )
-from covey.sql_names import quote_identifier
 
 __all__ = ["canonical_text"]
 
@@ -28,11 +24,8 @@ def canonical_text(names: NameResolver, node: exp.Expr) -> str:
     expression become part of the compiled template.
     """
     node = unwrap_parentheses(node)
-    if names.is_path(node):
+    if isinstance(node, exp.Column | exp.Dot):
         return names.resolve_path(node)[1]
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
-        field = quote_identifier(node.expression.name, is_field=True)
-        return f"{canonical_text(names, node.this)}.{field}"
     if isinstance(node, exp.Literal | exp.RawString):
         return names.fix_literal(node)
     if isinstance(node, exp.Concat):
@@ -43,9 +36,9 @@ def canonical_text(names: NameResolver, node: exp.Expr) -> str:
         return "NULL"
     if isinstance(node, exp.Neg):
         return f"(- {canonical_text(names, node.this)})"
-    if isinstance(node, exp.BitwiseNot):
-        return f"(~ {canonical_text(names, node.this)})"
-    binary = _BINARY.get(type(node))
+    binary = {**ARITHMETIC, **COMPARISONS, exp.And: "AND", exp.Or: "OR", exp.DPipe: "||"}.get(
+        type(node)
+    )
     if binary:
         left = canonical_text(names, node.this)
         return f"({left} {binary} {canonical_text(names, node.expression)})"
@@ -78,9 +71,7 @@ def canonical_text(names: NameResolver, node: exp.Expr) -> str:
     if isinstance(node, exp.Cast):
         word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
         value = canonical_text(names, node.this)
-        if isinstance(node.this, exp.Literal) and node.to.is_type(exp.DType.TIME):
-            return f"TIME {value}"  # Spark has such literals, but may have no type TIME
-        return f"{word}({value} AS {names.write_type(node.to)})"
+        return f"{word}({value} AS {str(names.resolve_type(node.to)).upper()})"
     if isinstance(node, exp.Bracket):
         return f"{canonical_text(names, node.this)}[{canonical_text(names, node.expressions[0])}]"
     if isinstance(node, exp.If):
@@ -89,58 +80,12 @@ def canonical_text(names: NameResolver, node: exp.Expr) -> str:
     if isinstance(node, exp.Case):
         return _case_text(names, node)
     if isinstance(node, exp.Anonymous):
-        return _call_text(names, node)
-    if isinstance(node, exp.Lambda):
-        variables = ", ".join(names.name_variables(node))
-        left = variables if len(node.expressions) == 1 else f"({variables})"
-        return f"{left} -> {canonical_text(names, node.this)}"
-    if isinstance(node, exp.Tuple):
-        return f"({', '.join(canonical_text(names, each) for each in node.expressions)})"
-    if isinstance(node, exp.Any | exp.All):
-        word = "ANY" if isinstance(node, exp.Any) else "ALL"
-        patterns = canonical_text(names, node.this)
-        return f"{word} {patterns if patterns[0] == '(' else f'({patterns})'}"
-    if isinstance(node, exp.Extract):
-        return f"extract({node.this.name} FROM {canonical_text(names, node.expression)})"
-    if isinstance(node, exp.HexString):
-        return f"X{names.fix_literal(node)}"
-    if isinstance(node, exp.Collate):
-        return (
-            f"({canonical_text(names, node.this)} COLLATE {quote_identifier(node.expression.name)})"
+        arguments = ", ".join(
+            names.fix_literal(a)[1:-1] if names.is_literal_list(a) else canonical_text(names, a)
+            for a in node.expressions
         )
-    if isinstance(node, exp.Interval):
-        parts = [_interval_text(names, part) for part in node.this.expressions]
-        return f"(INTERVAL {' '.join(parts)})"
+        return f"{call_name(node)}({arguments})"
     raise names.unsupported_error(node)
-
-
-_BINARY = {
-    **ARITHMETIC, **BITWISE, **COMPARISONS, exp.And: "AND", exp.Or: "OR", exp.DPipe: "||",
-}  # fmt: skip
-"""Signs of operators with two operands."""
-
-
-def _call_text(names: NameResolver, node: exp.Anonymous) -> str:
-    """Return the canonical text of a call."""
-    name, nodes = call_name(node), list(node.expressions)
-    arguments = []
-    if is_unit_call(node):
-        arguments.append(quote_identifier(nodes.pop(0).name.upper()))
-    elif not nodes and name in NEEDS_ARGUMENT:
-        arguments.append("current_timestamp()")
-    arguments += [
-        names.fix_literal(a)[1:-1] if names.is_literal_list(a) else canonical_text(names, a)
-        for a in nodes
-    ]
-    return f"{CLOCK_FUNCTIONS.get(name, name)}({', '.join(arguments)})"
-
-
-def _interval_text(names: NameResolver, node: exp.Expr) -> str:
-    """Return the text of a part of an interval: a literal with its sign and its unit."""
-    value, unit = node.this, node.args.get("unit")
-    sign = "-" if isinstance(value, exp.Neg) else ""
-    literal = names.fix_literal(value.this if sign else value)
-    return f"{sign}{literal} {unit.name}" if unit else f"{sign}{literal}"
 
 
 def _case_text(names: NameResolver, node: exp.Expr) -> str:

@@ -5,8 +5,8 @@ The resolver also collects the literals that become part of the names of derived
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from copy import copy
 from difflib import get_close_matches
 
 from sqlglot import exp
@@ -14,7 +14,7 @@ from sqlglot import exp
 from covey.errors import PredicateError, SchemaError
 from covey.language.diagnostics import common_mistakes
 from covey.language.diagnostics.unsupported_sql import UNSUPPORTED_NODES
-from covey.language.syntax.ast_utils import COMPARISONS, LIKES, is_unit_call
+from covey.language.syntax.ast_utils import COMPARISONS, LIKES
 from covey.language.syntax.grammar import PredicateTree
 from covey.language.values import literals
 from covey.language.values.literals import LiteralError
@@ -44,10 +44,8 @@ _TYPES = {
     "DOUBLE": DOUBLE, "TEXT": STRING, "BOOLEAN": BOOLEAN, "DATE": DATE, "TIMESTAMPTZ": TIMESTAMP,
     "TIMESTAMPLTZ": TIMESTAMP, "TIMESTAMPNTZ": TIMESTAMP_NTZ,
 }  # fmt: skip
-_OTHER_TYPES = {
-    "BINARY": "BINARY", "VARIANT": "VARIANT", "INTERVAL": "INTERVAL", "TIME": "TIME",
-    "NULL": "VOID",
-}  # fmt: skip
+_SIZED = re.compile(r"\b(?:varchar|char(?:acter)?)\s*\(", re.IGNORECASE)
+
 
 _MAX_LISTED = 1_000  # literals in one list of arguments
 _MAX_SIZE_DIGITS = 9  # digits of the size of a type, without leading zeros
@@ -57,26 +55,15 @@ class NameResolver:
     """Resolver of the names of one tree.
 
     `fixed_slots` collects the slots whose literals become part of the name of a derived attribute,
-    and so of the compiled template. `read_slots` lists the same slots in the order of reading.
-    `chosen_literals` contains, by slot, the literals with which expressions are attributes.
-    `typed_slots` collects the slots of literals in expressions that Spark has analysed, or must.
+    and so of the compiled template.
     """
 
     def __init__(self, tree: PredicateTree, space: Space) -> None:
         self.tree, self.space = tree, space
         self.fixed_slots: set[int] = set()
-        self.read_slots: list[int] = []
-        self.chosen_literals: dict[int, frozenset[str]] = {}
-        self.typed_slots: set[int] = set()
         self.columns: dict[str, list[Attribute]] = {}
         for column in space.columns:
             self.columns.setdefault(column.name.lower(), []).append(column)
-
-    def without_fixing(self) -> NameResolver:
-        """Return a resolver of the same names that does not change `fixed_slots` of this one."""
-        other = copy(self)
-        other.fixed_slots, other.read_slots = set(), []
-        return other
 
     def resolve_column(self, identifier: exp.Expr) -> Attribute:
         """Return the column that an identifier names; upper and lower case are not distinguished.
@@ -102,34 +89,23 @@ class NameResolver:
             )
         raise self.tree.error(f"no column {identifier.name!r}", identifier, hint)
 
-    def is_path(self, node: exp.Expr) -> bool:
-        """Return whether a node is a column, a variable of a lambda function, or a field of one."""
-        if isinstance(node, exp.Dot):
-            return isinstance(node.expression, exp.Identifier) and self.is_path(node.this)
-        return isinstance(node, exp.Column)
-
-    def resolve_path(self, node: exp.Expr) -> tuple[Type | None, str]:
-        """Return the type and the canonical text of a path, for which `is_path` holds.
-
-        The type is None if only Spark knows it. That is the case for variables of lambda functions,
-        for values of maps, and for the fields of structs in an array.
+    def resolve_path(self, node: exp.Column | exp.Dot) -> tuple[Type, str]:
+        """Return the type and the canonical text of a column, or of a field inside a column.
 
         Raises:
             PredicateError: there is no such column or field, or several have names that differ only
                 in case.
         """
-        parts = list(node.parts)  # type: ignore[attr-defined]
-        if (variable := self._find_variable(node, parts[0].name)) is not None:
-            return None, ".".join([variable, *map(_quote_field, parts[1:])])
+        parts = list(node.parts)
+        if any(not isinstance(part, exp.Identifier) for part in parts) or node.find(exp.Func):
+            raise self.unsupported_error(node)
         if len(parts) > 1 and self._is_alias(parts):
             raise self.tree.error(
                 f"no column {parts[0].name!r}", node, f"write {parts[1].name} alone"
             )
         column = self.resolve_column(parts[0])
         type_, names = column.type, [quote_identifier(column.name)]
-        for i, part in enumerate(parts[1:], 1):
-            if type_.name.startswith("arrow:") or (type_.name == "array" and type_.element):
-                return None, ".".join([*names, *map(_quote_field, parts[i:])])
+        for part in parts[1:]:
             if type_.name != "struct":
                 raise self.tree.error(
                     f"{'.'.join(names)} is {type_} and has no field {part.name!r}", part
@@ -151,50 +127,6 @@ class NameResolver:
             type_ = fields[0][1]
         return type_, ".".join(names)
 
-    def find_columns(self, node: exp.Expr) -> list[Attribute]:
-        """Return the columns that an expression reads, in their order; some may occur repeatedly.
-
-        Raises:
-            PredicateError: there is no such column, or there are several.
-        """
-        units = {
-            id(call.expressions[0]) for call in node.find_all(exp.Anonymous) if is_unit_call(call)
-        }
-        return [
-            self.resolve_column(column.parts[0])
-            for column in node.find_all(exp.Column)
-            if id(column) not in units and self._find_variable(column, column.parts[0].name) is None
-        ]
-
-    def name_variables(self, node: exp.Lambda) -> list[str]:
-        """Return the canonical names of the variables of a lambda function.
-
-        Raises:
-            PredicateError: two variables have the same name.
-        """
-        names = [name.name.lower() for name in node.expressions]
-        if len(set(names)) < len(names):
-            raise self.tree.error("two variables have the same name", node, "rename one of them")
-        prefix = "covey_v"
-        while any(column.startswith(prefix) for column in self.columns):
-            prefix += "_"
-        outer = node.find_ancestor(exp.Lambda)
-        first = 1
-        while outer is not None:
-            first += len(outer.expressions)
-            outer = outer.find_ancestor(exp.Lambda)
-        return [f"{prefix}{first + i}" for i in range(len(names))]
-
-    def _find_variable(self, node: exp.Expr, name: str) -> str | None:
-        """Return the canonical name of the variable that a name stands for at a node, or None."""
-        function = node.find_ancestor(exp.Lambda)
-        while function is not None:
-            names = [variable.name.lower() for variable in function.expressions]
-            if name.lower() in names:
-                return self.name_variables(function)[names.index(name.lower())]
-            function = function.find_ancestor(exp.Lambda)
-        return None
-
     def _is_alias(self, identifiers: Sequence[exp.Expr]) -> bool:
         """Return whether the first name is not a column, but the second is.
 
@@ -207,49 +139,27 @@ class NameResolver:
 
     def resolve_type(self, node: exp.Expr) -> Type:
         """Return the type that a CAST names; raise PredicateError if it is not supported."""
-        name = self._type_name(node)
+        name = node.this.name if hasattr(node.this, "name") else str(node.this)
+        if isinstance(node.this, exp.Interval):
+            name = "INTERVAL"
         if name == "DECIMAL":
             numbers = [n for p in node.expressions for n in self._read_type_sizes(p.this)]
             try:
                 return decimal_type(*[*numbers, 0][:2]) if numbers else decimal_type(10, 0)
             except SchemaError as error:
                 raise self.tree.error(str(error), node) from None
+        if name == "TEXT" and _SIZED.search(common_mistakes.mask_literals(self.tree.text)):
+            raise self.tree.error_at_pattern(
+                _SIZED.pattern, "a CAST to a text of limited length is outside the language",
+                hint="CAST to string",
+            )  # fmt: skip
         if name == "ARRAY" and len(node.expressions) == 1:
-            element = self.resolve_type(node.expressions[0])
-            return array_type(element)
-        return _TYPES[name] if name in _TYPES else Type(self.write_type(node))
-
-    def write_type(self, node: exp.Expr) -> str:
-        """Return the SQL of a type that a CAST names; raise PredicateError if it is unknown."""
-        name = self._type_name(node)
-        if name in _TYPES or name == "DECIMAL":
-            return str(self.resolve_type(node)).upper()
-        if name in ("ARRAY", "MAP"):
-            inner = ", ".join(map(self.write_type, node.expressions))
-            return f"{name}<{inner}>"
-        if name == "STRUCT" and all(
-            isinstance(field, exp.ColumnDef) and field.args.get("kind")
-            and not field.args.get("constraints") for field in node.expressions
-        ):  # fmt: skip
-            fields = ", ".join(
-                f"{_quote_field(field)}: {self.write_type(field.args['kind'])}"
-                for field in node.expressions
+            return array_type(self.resolve_type(node.expressions[0]))
+        if name not in _TYPES:
+            raise self.tree.error(
+                f"a CAST to {name.lower()} is outside the language", node, "cast to a scalar type"
             )
-            return f"STRUCT<{fields}>"
-        if isinstance(node.this, exp.Interval):
-            unit = node.this.args["unit"]
-            units = [unit.this, unit.expression] if isinstance(unit, exp.IntervalSpan) else [unit]
-            return f"INTERVAL {' TO '.join(str(unit.name).upper() for unit in units)}"
-        if name in _OTHER_TYPES and not node.expressions:
-            return _OTHER_TYPES[name]
-        raise self.tree.error(
-            f"a CAST to {name.lower()} is outside the language", node, "cast to a scalar type"
-        )
-
-    def _type_name(self, node: exp.Expr) -> str:
-        """Return sqlglot's name of a type."""
-        name = node.this.name if hasattr(node.this, "name") else str(node.this)
-        return "INTERVAL" if isinstance(node.this, exp.Interval) else name
+        return _TYPES[name]
 
     def _read_type_sizes(self, node: exp.Expr) -> list[int]:
         """Return the numbers in parentheses after a type's name."""
@@ -264,7 +174,6 @@ class NameResolver:
         """Return a literal as written, and add its slot to `fixed_slots`."""
         slot = self.tree.slot_of(node)
         self.fixed_slots.add(slot)
-        self.read_slots.append(slot)
         raw = self.tree.raws[slot]
         return f"r{raw}" if isinstance(node, exp.RawString) else raw
 
@@ -323,15 +232,15 @@ class NameResolver:
         for node_types, pattern, problem, hint in UNSUPPORTED_NODES:
             if isinstance(inner, node_types):
                 return self.tree.error_at_pattern(pattern, problem, hint=hint)
+        word = type(inner).__name__
+        if word.startswith("Current"):
+            return self.tree.error_at_pattern(
+                r"\b(current|local)", "the current time is not a function of the event alone",
+                hint="write a literal, or add a column to the events",
+            )  # fmt: skip
         return self.tree.error(
-            f"{type(inner).__name__} is outside the language",
-            inner,
-            "add a column with its value to the events",
+            f"{word} is outside the language", inner, "add a column with its value to the events"
         )
-
-
-def _quote_field(part: exp.Expr) -> str:
-    return quote_identifier(part.name, is_field=True)
 
 
 def _stands_for_value(identifier: exp.Expr) -> bool:

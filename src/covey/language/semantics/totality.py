@@ -124,7 +124,7 @@ class TotalityChecker:
         if type(node) in ARITHMETIC or isinstance(node, exp.Neg):
             is_total_on_floats = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg)
             return all(t.is_numeric for t in types) and (
-                not self._ansi or (is_total_on_floats and any(t.is_fractional for t in types))
+                not self._ansi or (is_total_on_floats and all(t.is_fractional for t in types))
             )
         if isinstance(node, exp.DPipe):
             return all(t == STRING for t in types)
@@ -143,10 +143,7 @@ class TotalityChecker:
 
 def _are_comparable(types: list[Type]) -> bool:
     """Return whether Spark certainly compares values of these types without a raising cast."""
-    if len(set(types)) == 1:
-        return True
-    has_fraction = any(t.is_fractional for t in types)
-    return all(t.is_numeric and (has_fraction or not t.is_decimal) for t in types)
+    return len(set(types)) == 1 or all(t.is_numeric and not t.is_decimal for t in types)
 
 
 def _never_raises(name: str, types: list[Type]) -> bool:

@@ -8,12 +8,10 @@ from covey.language.values import literals
 
 __all__ = [
     "ARITHMETIC",
-    "BITWISE",
     "COMPARISONS",
     "LIKES",
     "call_name",
     "flatten_chain",
-    "is_unit_call",
     "strip_parentheses",
     "unwrap_parentheses",
 ]
@@ -26,9 +24,6 @@ ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Mod: "%",
     exp.IntDiv: "div",
 }
-BITWISE: dict[type[exp.Expr], str] = {
-    exp.BitwiseAnd: "&", exp.BitwiseXor: "^", exp.BitwiseOr: "|",
-}  # fmt: skip
 COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
     exp.NullSafeEQ: "<=>",
@@ -40,19 +35,6 @@ def call_name(node: exp.Expr) -> str:
     """Return the name of the called function in lower case, without quotes."""
     function = node.this
     return (function.name if isinstance(function, exp.Identifier) else str(function)).lower()
-
-
-_UNIT_FUNCTIONS = frozenset(
-    {"date_add", "date_diff", "dateadd", "datediff", "timestampadd", "timestampdiff"}
-)
-
-
-def is_unit_call(node: exp.Anonymous) -> bool:
-    """Return whether the first argument of a call is a unit of time, as in `datediff(DAY, a, b)`.
-
-    Such an argument is a column in the tree.
-    """
-    return call_name(node) in _UNIT_FUNCTIONS and len(node.expressions) == 3
 
 
 def unwrap_parentheses(node: exp.Expr) -> exp.Expr:

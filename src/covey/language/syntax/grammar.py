@@ -12,9 +12,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
-from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -31,214 +28,18 @@ __all__ = ["PredicateTree", "check_length", "check_template", "parse_tree"]
 
 
 class _Parser(SparkParser):
-    """sqlglot's parser for Spark, with Spark's precedence and literals of intervals.
-
-    It has no function classes: every call is `Anonymous`, also if its arguments are separated by
-    words, as in `substring(title FROM 1 FOR 3)`. Only CAST, EXTRACT, IF and CASE have classes.
-    """
+    """sqlglot's parser for Spark without its function classes: every call is `Anonymous`."""
 
     FUNCTIONS = {}  # noqa: RUF012
     FUNCTION_PARSERS = {  # noqa: RUF012
-        "CAST": SparkParser.FUNCTION_PARSERS["CAST"],
-        "TRY_CAST": SparkParser.FUNCTION_PARSERS["TRY_CAST"],
-        "EXTRACT": lambda self: self._parse_extract_call(),
-        "TRIM": lambda self: self._parse_trim_call(),
-        "SUBSTR": lambda self: self._parse_worded_call("substr", "FROM", "FOR"),
-        "SUBSTRING": lambda self: self._parse_worded_call("substring", "FROM", "FOR"),
-        "POSITION": lambda self: self._parse_worded_call("position", "IN"),
-        "OVERLAY": lambda self: self._parse_worded_call("overlay", "PLACING", "FROM", "FOR"),
-    }
-    NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
-        name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
-    }
-    NO_PAREN_FUNCTIONS = {  # noqa: RUF012
-        token: partial(exp.Anonymous, this=token.name.lower())
-        for token in SparkParser.NO_PAREN_FUNCTIONS
-    }
-    ARRAY_CONSTRUCTORS = {}  # noqa: RUF012
-    LAMBDAS = {  # noqa: RUF012
-        TokenType.ARROW: lambda self, names: self.expression(
-            exp.Lambda(this=self._parse_disjunction(), expressions=names)
-        )
+        name: parser
+        for name, parser in SparkParser.FUNCTION_PARSERS.items()
+        if name in ("CAST", "TRY_CAST")
     }
     STRICT_CAST = True
 
     def _warn_unsupported(self) -> None:
         """Log no warning: `check_admitted` refuses what is outside the language."""
-
-    def _parse_types(
-        self, check_func: bool = False, schema: bool = False, allow_identifiers: bool = True,
-        with_collation: bool = False,
-    ) -> exp.Expr | None:  # fmt: skip
-        """Return a type, or None before a call such as `array(1, 2)` in an expression."""
-        if check_func and self._next and self._next.token_type is TokenType.L_PAREN:
-            return None
-        return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
-
-    def _parse_bitwise(self) -> exp.Expr | None:
-        """Return a chain of operators that bind less tightly than * and /."""
-        return self._parse_chain(len(_LEVELS) - 1)
-
-    def _parse_chain(self, loosest: int) -> exp.Expr | None:
-        """Return a chain of operators of the levels up to `loosest`, a position in `_LEVELS`."""
-        left = self._parse_factor()
-        while left is not None and (found := self._match_operator(loosest)) is not None:
-            level, operator = found
-            right = self._parse_chain(level - 1)
-            if right is None:
-                self.raise_error("a value is missing after an operator")
-            left = self.expression(
-                exp.Anonymous(this=operator, expressions=[left, right])
-                if isinstance(operator, str)
-                else operator(this=left, expression=right)
-            )
-        return left
-
-    def _match_operator(self, loosest: int) -> tuple[int, type[exp.Expr] | str] | None:
-        """Consume the next operator of the levels up to `loosest`; return its level and itself."""
-        for level in range(loosest + 1):
-            for types, operator in _LEVELS[level].items():
-                tokens = self._tokens[self._index : self._index + len(types)]
-                is_joined = all(a.end + 1 == b.start for a, b in pairwise(tokens))
-                if is_joined and tuple(token.token_type for token in tokens) == types:
-                    self._advance(len(types))
-                    return level, operator
-        return None
-
-    def _parse_unary(self) -> exp.Expr | None:
-        """Return an operand with its sign and its collation."""
-        if self._match_pair(TokenType.VAR, TokenType.STRING, advance=False) and (
-            self._curr.text in ("x", "X")
-        ):
-            node: exp.Expr | None = exp.HexString(this=self._next.text)
-            self._advance(2)
-        elif (
-            self._curr
-            and self._curr.token_type in _FUNCTION_WORDS
-            and (self._next and self._next.token_type is TokenType.L_PAREN)
-        ):
-            name = self._curr.text
-            self._advance(2)
-            node = exp.Anonymous(this=name, expressions=self._parse_function_args())
-            self._match_r_paren(node)
-        else:
-            node = super()._parse_unary()
-        while node is not None and self._match(TokenType.COLLATE):
-            collation = self._parse_var_or_string() or self._parse_id_var()
-            node = self.expression(exp.Collate(this=node, expression=collation))
-        return node
-
-    def _parse_interval(
-        self, require_interval: bool = True, parse_function_unit: bool = True
-    ) -> exp.Interval | None:
-        """Return a literal of an interval, or None if there is none.
-
-        The node has the literal of each part with its unit, for example of 1 DAY and of 2 HOURS.
-        """
-        start = self._index
-        if not self._match(TokenType.INTERVAL):
-            return None
-        parts: list[exp.Expr] = []
-        while (part := self._parse_interval_part(is_first=not parts)) is not None:
-            parts.append(part)
-        if not parts:
-            self._retreat(start)
-            return None
-        return self.expression(exp.Interval(this=exp.Tuple(expressions=parts)))
-
-    def _parse_interval_part(self, is_first: bool) -> exp.Expr | None:
-        """Return a literal with its unit, or None; only a text that is the first has no unit."""
-        start = self._index
-        is_negative = self._match(TokenType.DASH)
-        is_signed = is_negative or self._match(TokenType.PLUS)
-        is_literal = self._match_set((TokenType.NUMBER, TokenType.STRING))
-        value: exp.Expr = exp.Literal(
-            this=self._prev.text, is_string=self._prev.token_type is TokenType.STRING
-        )
-        unit = self._curr.text.upper() if is_literal and self._curr else ""
-        if unit in _UNITS:
-            self._advance()
-            if self._match_text_seq("TO") and self._curr and self._curr.text.upper() in _UNITS:
-                unit = f"{unit} TO {self._curr.text.upper()}"
-                self._advance()
-        elif not (is_literal and is_first and value.is_string and not is_signed):
-            self._retreat(start)
-            return None
-        else:
-            unit = ""
-        if is_negative:
-            value = exp.Neg(this=value)
-        return self.expression(exp.Interval(this=value, unit=exp.var(unit) if unit else None))
-
-    def _parse_extract_call(self) -> exp.Expr:
-        """Return the node of EXTRACT, whose first argument is the name of a field."""
-        if self._curr.token_type is TokenType.VAR and self._next.token_type is TokenType.FROM:
-            field = self._curr.text.upper()
-            self._advance(2)
-            return self.expression(
-                exp.Extract(this=exp.var(field), expression=self._parse_bitwise())
-            )
-        return exp.Anonymous(this="extract", expressions=self._parse_function_args())
-
-    def _parse_trim_call(self) -> exp.Expr:
-        """Return the call that is equivalent to TRIM with BOTH, LEADING or TRAILING."""
-        side, start = "BOTH", self._index
-        if self._match_texts(_TRIM_FUNCTIONS):
-            side = self._prev.text.upper()
-        characters = None if self._match(TokenType.FROM) else self._parse_bitwise()
-        if characters is not None and not self._match(TokenType.FROM):
-            self._retreat(start)
-            return exp.Anonymous(this="trim", expressions=self._parse_function_args())
-        text = self._parse_bitwise()
-        if side == "BOTH":
-            arguments = [text] if characters is None else [text, characters]
-        else:
-            arguments = [text] if characters is None else [characters, text]
-        return exp.Anonymous(this=_TRIM_FUNCTIONS[side], expressions=arguments)
-
-    def _parse_worded_call(self, name: str, *words: str) -> exp.Expr:
-        """Return a call whose arguments are separated by commas, or by these words in turn."""
-        start = self._index
-        arguments: list[Any] = [self._parse_bitwise()]
-        if self._curr and self._curr.text.upper() == words[0]:
-            for word in words:
-                if self._match_text_seq(word):
-                    arguments.append(self._parse_bitwise())
-        else:
-            self._retreat(start)
-            arguments = self._parse_function_args()
-        return exp.Anonymous(this=name, expressions=arguments)
-
-
-_LEVELS: list[dict[tuple[TokenType, ...], type[exp.Expr] | str]] = [
-    {(TokenType.PLUS,): exp.Add, (TokenType.DASH,): exp.Sub, (TokenType.DPIPE,): exp.DPipe},
-    {
-        (TokenType.LT, TokenType.LT): "shiftleft",
-        (TokenType.GT, TokenType.GT, TokenType.GT): "shiftrightunsigned",
-        (TokenType.GT, TokenType.GT): "shiftright",
-    },
-    {(TokenType.AMP,): exp.BitwiseAnd},
-    {(TokenType.CARET,): exp.BitwiseXor},
-    {(TokenType.PIPE,): exp.BitwiseOr},
-]
-"""Operators that bind less tightly than * and /, by their tokens; later levels bind less tightly.
-
-Each has the class of its node, or the name of the function that it stands for.
-"""
-
-_UNITS = frozenset(
-    f"{unit}{ending}"
-    for unit in ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND",
-                 "MICROSECOND", "NANOSECOND")
-    for ending in ("", "S")
-)  # fmt: skip
-"""Units of intervals."""
-
-_FUNCTION_WORDS = frozenset({TokenType.BETWEEN, TokenType.IN, TokenType.WHEN})
-"""Words that, in place of an operand and before a parenthesis, are names of functions."""
-
-_TRIM_FUNCTIONS = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}
-"""By the side of a TRIM, the function that it stands for."""
 
 
 class _Grammar(Spark):
@@ -627,11 +428,6 @@ def _check_types(tree: PredicateTree, tokens: Sequence[Token]) -> None:
             raise PredicateError(
                 f"{token.text} needs a length", tree.text, tree.source_offset(token.start),
                 "CAST to string",
-            )  # fmt: skip
-        if is_sized and token.text.lower() in _TYPES_WITH_LENGTH:
-            raise PredicateError(
-                "a CAST to a text of limited length is outside the language",
-                tree.text, tree.source_offset(token.start), "CAST to string",
             )  # fmt: skip
         if token.text.lower() not in (_SIZED_TYPES if is_sized else _TYPES):
             size = "(…)" if is_sized else ""

@@ -55,17 +55,16 @@ _SINGLE, _DOUBLE = r"[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'", r'[^"\\]*+(?:(?:\\.|"")
 # opening one, and each time the text would be read to its end.
 _UNCLOSED = r".*+"
 _ELEMENT_PATTERN = rf"""(?:'{_SINGLE}|"{_DOUBLE}|(?:[+-]\s*+)?{_NUMBER})"""
-# One letter before a quote is a prefix, as in r'\d' and X'1F'; a longer word is not, as in DATE'…'.
 # The first character decides which branch can match: Python searches for an expression that starts
 # with a plain set of characters several times faster than for one that starts with alternatives.
 _LITERAL = re.compile(
     rf"""(['"`0-9.(](?:
-        (?<=')(?:(?<=\w\w')|(?<!\w'))(?:{_SINGLE}|{_UNCLOSED})
-      | (?<=")(?:(?<=\w\w")|(?<!\w"))(?:{_DOUBLE}|{_UNCLOSED})
+        (?<=')(?<!\w')(?:{_SINGLE}|{_UNCLOSED})
+      | (?<=")(?<!\w")(?:{_DOUBLE}|{_UNCLOSED})
       | (?<=[0-9])(?<![\w.`][0-9])[0-9]*(?:\.[0-9]*)?{_TAIL}
       | (?<=\.)(?<![\w.`)\]]\.)[0-9]+{_TAIL}
       | (?<=\()\s*+{_ELEMENT_PATTERN}(?:\s*+,\s*+{_ELEMENT_PATTERN})*+\s*+\)
-      | (?<=(?<!\w)[rRxX]')[^']*' | (?<=(?<!\w)[rRxX]")[^"]*"
+      | (?<=(?<!\w)[rR]')[^']*' | (?<=(?<!\w)[rR]")[^"]*"
       | (?<=`)(?:[^`]|``)*`
     ))""",
     re.DOTALL | re.ASCII | re.VERBOSE,

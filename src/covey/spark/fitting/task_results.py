@@ -2,9 +2,8 @@
 
 All results are rows of one DataFrame, because a task has one output. A row with a `file` is a
 staged segment, and a row with an `error` is a rejected subscription. A row with `rows` contains
-subscriptions that wait for the types of their expressions, and their number. A row of kind
-`EXPRESSION_KIND` is an expression of unknown type, with its template and the number of
-subscriptions that compare it.
+subscriptions that wait for the types of their expressions. A row of kind `EXPRESSION_KIND` is an
+expression of unknown type, with the number of subscriptions that compare it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from pyspark.sql.types import (
 )  # fmt: skip
 
 from covey.errors import PredicateError
-from covey.language.semantics import split_expression
 from covey.store import StagedSegment
 
 __all__ = [
@@ -63,7 +61,6 @@ def task_result_schema(id_type: DataType) -> StructType:
         .add("subscriptions", LongType())
         .add("seconds", StringType())
         .add("rows", BinaryType())
-        .add("template", StringType())
     )
 
 
@@ -79,7 +76,7 @@ class TaskResults:
     _segments: list[tuple[str, StagedSegment]] = field(default_factory=list)
     _rejections: list[dict[str, Any]] = field(default_factory=list)
     _expression_counts: Counter[str] = field(default_factory=Counter)
-    _waiting_tables: list[tuple[bytes, int]] = field(default_factory=list)
+    _waiting_tables: list[bytes] = field(default_factory=list)
 
     def add_seconds(self, step: str, seconds: float) -> None:
         """Add elapsed seconds to the sum of a step."""
@@ -115,21 +112,15 @@ class TaskResults:
             content = io.BytesIO()
             with pa.ipc.new_stream(content, rows.schema) as stream:
                 stream.write_table(rows)
-            self._waiting_tables.append((content.getvalue(), rows.num_rows))
+            self._waiting_tables.append(content.getvalue())
 
     def waiting_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield batches with waiting subscriptions, and with the expressions of unknown type."""
         rows: list[dict[str, Any]] = [
-            {"kind": WAITING_KIND, "rows": content, "subscriptions": count}
-            for content, count in self._waiting_tables
+            {"kind": WAITING_KIND, "rows": content} for content in self._waiting_tables
         ]
         rows += [
-            {
-                "kind": EXPRESSION_KIND,
-                "predicate": expression,
-                "subscriptions": count,
-                "template": split_expression(expression)[0],
-            }
+            {"kind": EXPRESSION_KIND, "predicate": expression, "subscriptions": count}
             for expression, count in self._expression_counts.items()
         ]
         yield from self._to_batches(rows)

@@ -16,11 +16,8 @@ from numpy.typing import NDArray
 
 from covey.errors import StoreError
 from covey.geometry import Regions
-from covey.geometry.tags import Tags
 from covey.index import Pairs, SegmentIndex
-from covey.language.late_conditions import LateCondition
 from covey.space.ragged_array import RaggedArray
-from covey.space.space import LATE
 from covey.store.ids import Ids
 from covey.store.manifest.space_json import combine_spaces, space_from_json, space_to_json
 from covey.store.storage.array_file import EncodedFile, MappedArrays, encode_arrays
@@ -274,14 +271,9 @@ class IndexedSubscriptions:
 
 
 def _drop_unused_derived(regions: Regions) -> Regions:
-    """Remove derived attributes and templates that no region needs from the space of regions."""
-    space, used_names = regions.space, set(regions.constraints)
-    if LATE in regions.constraints:
-        rules = regions.constraints[LATE].batch
-        assert isinstance(rules, Tags)
-        tokens = set(rules.tokens.values.tolist())
-        used_names |= {LateCondition.from_token(token).template for token in tokens}
-    derived = tuple(a for a in space.derived if a.name in used_names)
+    """Remove derived attributes that no region constrains from the space of regions."""
+    space = regions.space
+    derived = tuple(a for a in space.derived if a.name in regions.constraints)
     return replace(regions, space=replace(space, derived=derived))
 
 

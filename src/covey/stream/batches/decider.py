@@ -114,10 +114,7 @@ class BatchDecider:
         started = time.perf_counter()
         query_id = self._checkpoint.read_query_id()
         offset_ranges = self._checkpoint.read_offset_ranges(batch)
-        time_ms = self._checkpoint.read_time_ms(batch)
-        decision, control_stats = self._subscriptions.decide_batch(
-            query_id, batch, offset_ranges, time_ms
-        )
+        decision, control_stats = self._subscriptions.decide_batch(query_id, batch, offset_ranges)
         snapshot = self._subscriptions.open_snapshot(decision)
         if batch in self._pending_batches:  # an earlier run of the batch has read the changes
             control_stats = self._pending_batches[batch].control_stats.combine(control_stats)

@@ -79,7 +79,7 @@ def rebuild_store(
     space = with_time_zones(store.space, spark)
     for attempt in range(_MAX_ATTEMPTS):
         refusal = Refusal(_TOO_MANY_EXPRESSIONS) if attempt == _MAX_ATTEMPTS - 1 else None
-        known_types = KnownTypes(dict(types.facts), refusal)
+        known_types = KnownTypes(dict(types.known_types), refusal)
         task = _RebuildTask(location, store.versions[-1], space, clock_skew_ms, known_types)
         outcomes: dict[str, list[Any]] = {"segment": [], "expressions": [], "change": []}
         with reraise_worker_errors():
@@ -88,7 +88,7 @@ def rebuild_store(
         if not outcomes["expressions"]:
             break
         uses = sum(map(Counter, outcomes["expressions"]), Counter[str]())
-        types.ask(uses)
+        types.ask([name for name, _ in sorted(uses.items(), key=lambda use: (-use[1], use[0]))])
     report_unreadable([SubscriptionChange(**fields) for fields in outcomes["change"]])
     publish([StagedSegment(**fields) for fields in outcomes["segment"]])
 

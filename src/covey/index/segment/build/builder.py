@@ -20,7 +20,7 @@ from covey.index.segment.build.box_order import compute_chance_below, order_boxe
 from covey.index.segment.build.shared_codebooks import SharedCodebooks
 from covey.index.segment.codebook import LAST
 from covey.index.segment.coded_boxes import CodedBoxes, pack_bits
-from covey.index.segment.data import SegmentData, without_late
+from covey.index.segment.data import SegmentData
 from covey.index.segment.encoded_column import EncodedColumn
 from covey.index.segment.query.encoded_query import EncodedQuery, padded_width
 from covey.index.segment.query.residuals import ResidualConstraints
@@ -57,15 +57,13 @@ def build_segment_data(
         (constraints.rows, column.encode_constraints(constraints.batch))
         for column, constraints in zip(columns, scalars.values(), strict=True)
     ]
-    # Spark evaluates late conditions, so the tree cannot find regions by them.
-    lead_vocabularies = without_late(vocabularies)
-    codes, inexact_rows = _encode_boxes(len(regions), columns, integers, bool(lead_vocabularies))
+    codes, inexact_rows = _encode_boxes(len(regions), columns, integers, bool(vocabularies))
     max_codes = np.zeros(codes.shape[1] // 2, np.int64)
     max_codes[: len(columns)] = [2 * len(column.codebook.boundaries) + 3 for column in columns]
-    if lead_vocabularies:
+    if vocabularies:
         max_codes[len(columns)] = LAST - 2
     sample_codes = (
-        None if sample is None else EncodedQuery.from_events(sample, columns, lead_vocabularies).low
+        None if sample is None else EncodedQuery.from_events(sample, columns, vocabularies).low
     )
     chance_below = compute_chance_below(sample_codes, max_codes)
     ball_rows = _find_ball_rows(regions)
@@ -75,11 +73,11 @@ def build_segment_data(
     groups, chance = find_most_selective(codes, chance_below)
     if _measure_free_share(codes, len(columns)) <= _MAX_FREE_SHARE:
         groups[:] = 0
-    if lead_vocabularies:
+    if vocabularies:
         has_sample = sample is not None
         chance[~is_in_tree] = 0.0  # regions that are found by a ball have no lead token
         has_lead_token = _assign_lead_tokens(
-            codes, len(columns), tags, lead_vocabularies, chance, chance_below, has_sample
+            codes, len(columns), tags, vocabularies, chance, chance_below, has_sample
         )
         groups[has_lead_token] = len(columns)
     in_tree = np.flatnonzero(is_in_tree)
@@ -141,8 +139,8 @@ def _assign_lead_tokens(
     width = codes.shape[1] // 2
     codes[:, column], codes[:, width + column] = NO_TOKEN, NO_TOKEN
     has_lead_token = np.zeros(len(codes), np.bool_)
-    for name, vocabulary in vocabularies.items():
-        constraints = tags[name]
+    for name, constraints in tags.items():
+        vocabulary = vocabularies[name]
         tokens = find_required_tokens(vocabulary.encode_constraints(constraints.batch))
         token_rows = constraints.rows[np.repeat(np.arange(len(tokens)), tokens.lengths)]
         token_codes = vocabulary.codes[tokens.values].astype(np.int64)
