@@ -27,6 +27,7 @@ i32 = 1 /* /* */ OR true -- */
 i32 = 5 -- it's
 i32 = 5 /* ' */ AND name = 'a'
 name = "a" OR name = 'it''s'
+day = DATE'2024-03-10' OR name IN('a') OR name LIKE'z%' OR day < DATE"1980-01-01"
 name = 'a' 'b' OR name = "a" 'bc'
 name = r'x\y' OR name = 'x\\y' OR name = '\u0061'
 name = '\U0001F600' OR name LIKE 'z%'

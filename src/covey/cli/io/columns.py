@@ -14,8 +14,6 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType
@@ -47,6 +45,8 @@ def read_header(source: TableSource) -> list[str] | None:
         InvalidArgumentError: the file is empty, has no rows, has a row with too few or too many
             values, or is not a Parquet file.
     """
+    import pyarrow as pa  # commands that do not read tables start without it
+
     path = Path(source.path)
     if source.schema is not None or not is_local_path(source.path) or not path.is_file():
         return None
@@ -61,6 +61,8 @@ def read_header(source: TableSource) -> list[str] | None:
 
 
 def _read_csv_header(source: TableSource) -> list[str] | None:
+    import pyarrow as pa
+
     stream = pa.input_stream(source.path)  # decompresses files such as events.csv.gz
     with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
         rows = csv.reader(text)
@@ -83,6 +85,8 @@ def _read_parquet_header(source: TableSource) -> list[str]:
         raise source.empty_error()
     if magic not in _PARQUET_MAGIC:
         raise source.unreadable_error("it is not a Parquet file")
+    import pyarrow.parquet as pq
+
     metadata = pq.read_metadata(source.path)
     if not metadata.num_rows:
         raise source.empty_error("the file has columns, but no rows")

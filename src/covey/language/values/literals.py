@@ -55,12 +55,13 @@ _SINGLE, _DOUBLE = r"[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'", r'[^"\\]*+(?:(?:\\.|"")
 # opening one, and each time the text would be read to its end.
 _UNCLOSED = r".*+"
 _ELEMENT_PATTERN = rf"""(?:'{_SINGLE}|"{_DOUBLE}|(?:[+-]\s*+)?{_NUMBER})"""
+# One letter before a quote is a prefix, as in r'\d'; a longer word is not, as in DATE'2024-05-31'.
 # The first character decides which branch can match: Python searches for an expression that starts
 # with a plain set of characters several times faster than for one that starts with alternatives.
 _LITERAL = re.compile(
     rf"""(['"`0-9.(](?:
-        (?<=')(?<!\w')(?:{_SINGLE}|{_UNCLOSED})
-      | (?<=")(?<!\w")(?:{_DOUBLE}|{_UNCLOSED})
+        (?<=')(?:(?<=\w\w')|(?<!\w'))(?:{_SINGLE}|{_UNCLOSED})
+      | (?<=")(?:(?<=\w\w")|(?<!\w"))(?:{_DOUBLE}|{_UNCLOSED})
       | (?<=[0-9])(?<![\w.`][0-9])[0-9]*(?:\.[0-9]*)?{_TAIL}
       | (?<=\.)(?<![\w.`)\]]\.)[0-9]+{_TAIL}
       | (?<=\()\s*+{_ELEMENT_PATTERN}(?:\s*+,\s*+{_ELEMENT_PATTERN})*+\s*+\)
