@@ -51,7 +51,6 @@ WRONG: list[tuple[str, Call, list[object], str]] = [
     ("regions", lambda v: render(v, 0), [None, "x", SPACE], "render: regions must be"),
     ("rows", PREDICATES.to_predicate_rows, [ROW, -ROW, [0], None], "stored_rows must be"),
     ("vectors", lambda v: Space.from_arrow(pa.schema([]), vectors=v), [5, "x", {"a": "b"}], "vec"),
-    ("max_derived", lambda v: Space((), max_derived=v), [None, "3", math.nan, -1], "max_derived"),
     ("settings", lambda v: Space((), settings=v), ["UTC", None, {}], "settings must be"),
     ("columns", Space, [None, ("price",), 5], "columns"),
     ("time zone", SessionSettings, [None, 5, "\ud800", LONG], "time"),

@@ -70,7 +70,7 @@ def test_tag_predicates_match_all_any_or_none() -> None:
 
 
 def test_near_vector_takes_a_distance_or_a_similarity() -> None:
-    with pytest.raises(ValueError, match="give either distance or similarity, got neither"):
+    with pytest.raises(ValueError, match="give exactly one of distance and similarity, got"):
         predicates.near_vector("v", [1.0])
     space = Space.from_types({"v": pa.list_(pa.float32())}, vectors={"v": 2})
     events = Events.from_arrow(

@@ -84,7 +84,8 @@ def watch_transform(folder: Path) -> set[str]:
 def watch_kafka_event(folder: Path) -> set[str]:
     """Return the files that run in a stream from an event to its notification.
 
-    The event is the last of three equal events.
+    The event is the last of three equal events. It is published after a longer pause, in which the
+    process that merges segments ends its imports.
     """
     from confluent_kafka import Consumer, Producer
 
@@ -115,8 +116,8 @@ def watch_kafka_event(folder: Path) -> set[str]:
             key, value = subscription_message("ann", "city = 'Rome' AND price > 500")
             producer.produce("alerts", value, key)
             producer.flush()
-            for _ in range(3):
-                time.sleep(2)
+            for pause_s in (2, 2, 15):
+                time.sleep(pause_s)
                 began = time.monotonic_ns()
                 producer.produce("ads", '{"title": "Piano", "price": 900.0, "city": "Rome"}')
                 producer.flush()

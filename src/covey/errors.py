@@ -30,6 +30,7 @@ __all__ = [
     "SchemaError",
     "StoreError",
     "StreamError",
+    "UnknownTypeError",
     "extract_worker_error",
     "prefix_errors",
 ]  # fmt: skip
@@ -134,6 +135,10 @@ class PredicateError(CoveyError):
         return line[start : start + width], self.column - 1 - start
 
 
+class UnknownTypeError(PredicateError):
+    """Raised for an expression whose type only Spark knows, if Spark cannot be queried."""
+
+
 class CompilerError(PredicateError):
     """Raised if covey itself fails on a predicate whose text may be correct.
 
@@ -157,7 +162,7 @@ class CompilerError(PredicateError):
 
 @contextmanager
 def prefix_errors(prefix: str) -> Iterator[None]:
-    """Begin the message of a setting's or a stream's error with a name, such as that of a file.
+    """Put `prefix` and a colon before the messages of InvalidArgumentError and StreamError.
 
     >>> with prefix_errors("alerts.toml"):
     ...     raise InvalidArgumentError("[kafka] lacks servers")

@@ -1,4 +1,4 @@
-"""Functions that return predicates for circles, boxes, vectors and tags.
+"""Functions that return predicates for circles, boxes, vectors, tags and networks.
 
 Such predicates are common, and mistakes are easy when they are written by hand. The functions take
 column names, which must be written as in Spark SQL, and plain values. They return Spark SQL that
@@ -7,6 +7,7 @@ can be combined with other conditions by AND and OR.
 
 from __future__ import annotations
 
+import ipaddress
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -15,7 +16,9 @@ from covey._argument_checks import check_arguments, format_value
 from covey.errors import InvalidArgumentError
 from covey.language.values import float32_literal, quote_string
 
-__all__ = ["has_all", "has_any", "has_none", "near_vector", "within_box", "within_km"]
+__all__ = [
+    "has_all", "has_any", "has_none", "in_network", "near_vector", "within_box", "within_km",
+]  # fmt: skip
 
 Number = float | Decimal
 EARTH_RADIUS_KM = 6371.0088
@@ -130,7 +133,7 @@ def near_vector(
         cosine = f"vector_cosine_similarity({vector}, {_vector_literal(centre)})"
         return f"{cosine} >= {_double_literal(similarity)}"
     count = "neither" if distance is None else "both"
-    raise InvalidArgumentError(f"give either distance or similarity, got {count}")
+    raise InvalidArgumentError(f"give exactly one of distance and similarity, got {count}")
 
 
 @check_arguments
@@ -173,6 +176,60 @@ def has_none(tags: str, tokens: Iterable[str]) -> str:
     Spark the null might be one of the tokens. The arguments and the errors are those of `has_all`.
     """
     return f"NOT {has_any(tags, tokens)}"
+
+
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4 = f"^({_BYTE}[.]){{3}}{_BYTE}$"
+_GROUPS = "([0-9a-f]{1,4}(:[0-9a-f]{1,4}){0,6})?"
+_SHORT_IPV6 = f"^{_GROUPS}::{_GROUPS}$"
+_IPV6 = "^([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}$"
+
+
+@check_arguments
+def in_network(address: str, network: str) -> str:
+    """Return the predicate of events whose IP address lies in a network.
+
+    The address is converted to a number (IPv4) or to its 32 hexadecimal digits (IPv6), so that a
+    network is an interval. All predicates on the same column and family share this conversion. The
+    predicate does not match a text that is not an address of the network's family. An IPv6 address
+    that ends in the notation of IPv4, such as `::ffff:1.2.3.4`, is not recognized.
+
+    Args:
+        address: column with the event's address as a text.
+        network: the network, such as `10.0.0.0/8` or `2001:db8::/32`, or a single address.
+
+    Raises:
+        InvalidArgumentError: `network` is not a network, or has bits outside of its prefix.
+
+    >>> in_network("ip", "10.0.0.0/8").partition(" END ")[2]
+    'BETWEEN 167772160L AND 184549375L'
+    """
+    try:
+        found = ipaddress.ip_network(network)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"{format_value(network)} is not a network such as 10.0.0.0/8: {error}"
+        ) from None
+    low, high = found.network_address, found.broadcast_address
+    if found.version == 4:
+        parts = " + ".join(
+            f"CAST(split_part({address}, '.', {i + 1}) AS BIGINT) * {256 ** (3 - i)}L"
+            for i in range(4)
+        )
+        number = f"CASE WHEN {address} RLIKE {quote_string(_IPV4)} THEN {parts} ELSE -1L END"
+        return f"{number} BETWEEN {int(low)}L AND {int(high)}L"
+    text = f"lower({address})"
+    before, after = (f"split_part({text}, '::', {i})" for i in (1, 2))
+    counts = [f"if({part} = '', 0, size(split({part}, ':')))" for part in (before, after)]
+    zeros = f"substring(':0:0:0:0:0:0:0:0', 1, 2 * (8 - {counts[0]} - {counts[1]}))"
+    filled = f"concat({before}, {zeros}, if({after} = '', '', concat(':', {after})))"
+    full = f"if(contains({text}, '::'), ltrim(':', {filled}), {text})"
+    hexadecimal = f"array_join(transform(split({full}, ':'), part -> lpad(part, 4, '0')), '')"
+    is_short = f"{text} RLIKE {quote_string(_SHORT_IPV6)} AND {counts[0]} + {counts[1]} < 8"
+    is_valid = f"{text} RLIKE {quote_string(_IPV6)} OR ({is_short})"
+    digits = f"CASE WHEN {is_valid} THEN {hexadecimal} END"
+    low_digits, high_digits = (quote_string(f"{int(end):032x}") for end in (low, high))
+    return f"{digits} BETWEEN {low_digits} AND {high_digits}"
 
 
 def _vector_literal(centre: Sequence[Number]) -> str:

@@ -237,13 +237,16 @@ EARLY = [
     ([*WORDS[:-1], "taken"], "taken exists already: write to another path"),
     ([*WORDS[:-1], "taken", "--overwrite"], "not a folder that contains only a reduction"),
     ([*WORDS[:-1], "boxes.csv", "--overwrite"], "boxes.csv contains the subscriptions"),
-    ([*WORDS[:-1], "boxes.csv/out"], "boxes.csv is not a folder with write permission"),
+    (
+        [*WORDS[:-1], "boxes.csv/out"],
+        "boxes.csv is not a folder with write permission; name another folder with --out",
+    ),
     ([*WORDS, "--picture", "a.png", "--no-picture"], "exclude each other"),
     ([*WORDS, "--picture", "nowhere/a.png"], "picture nowhere/a.png must be in an existing"),
     ([*WORDS, "--picture", "boxes.csv", "--overwrite"], "boxes.csv contains the subscriptions"),
     ([*WORDS, "--picture", "a.csv"], "the picture a.csv must be a PNG"),
     ([*WORDS, "--picture", "taken", "--overwrite"], "the picture taken must be a PNG"),
-    ([*WORDS, "--vectors", "x1"], "write COLUMN=LENGTH"),
+    ([*WORDS, "--vectors", "x1"], "--vectors must be COLUMN=LENGTH"),
     (
         [*WORDS, "--picture", "a.png"],
         "pip install 'covey[report]', or leave the picture out with --no-picture",

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from covey.geometry.scalars import Scalars
 from covey.index.segment.bitmap_tree import BitmapTree
-from covey.index.segment.codebook import LAST, Codebook
 from covey.index.segment.coded_boxes import CodedBoxes
+from covey.index.segment.encoded_column import LAST, Codebook
 from covey.index.segment.query.encoded_query import EncodedQuery, padded_width
 from covey.space.keys import key_domain
 from covey.space.types import Type

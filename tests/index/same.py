@@ -7,7 +7,7 @@ import pytest
 
 from covey.geometry import Regions
 from covey.index import BruteForceIndex, Pairs, SegmentIndex
-from covey.index.segment import bitmap_tree, codebook, coded_boxes
+from covey.index.segment import bitmap_tree, coded_boxes, encoded_column
 from covey.index.segment.build import builder
 from covey.space import Events
 
@@ -19,7 +19,7 @@ def build_segment(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bitmap_tree, "MAX_CHILDREN", node)
         patch.setattr(builder, "MAX_CHILDREN", node)
-        patch.setattr(codebook, "MAX_BOUNDARIES", boundaries)
+        patch.setattr(encoded_column, "MAX_BOUNDARIES", boundaries)
         patch.setattr(coded_boxes, "_MOSTLY_ODD_SHARE", mostly)
         return SegmentIndex.build(regions, sample)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.index.segment.build.box_order import compute_chance_below, order_boxes
-from covey.index.segment.codebook import LAST
+from covey.index.segment.encoded_column import LAST
 from tests.index.kernels.drawn import WIDTH, boxes, seeds
 
 TOP = np.array([9, 43, 2003, LAST - 2])

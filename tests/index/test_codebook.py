@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.geometry.scalars import ALL, EXCEPT, ONLY, Scalars
-from covey.index.segment import codebook
-from covey.index.segment.codebook import LAST, NULL, UNBOUNDED, Codebook
+from covey.index.segment import encoded_column
+from covey.index.segment.encoded_column import LAST, NULL, UNBOUNDED, Codebook
 from covey.space.keys import key_domain
 from covey.space.ragged_array import RaggedArray
 from covey.space.types import Type
@@ -93,7 +93,7 @@ def test_null_alone_is_an_interval_of_one_code() -> None:
 
 
 def test_boundaries_are_a_sample_of_many_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codebook, "MAX_BOUNDARIES", 10)
+    monkeypatch.setattr(encoded_column, "MAX_BOUNDARIES", 10)
     few, many = intervals([(i, i + 100) for i in range(5)]), intervals([(i, i) for i in range(99)])
     assert Codebook.from_scalars(few).boundaries.tolist() == [*range(5), *range(100, 105)]
     boundaries = Codebook.from_scalars(many).boundaries.tolist()

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from covey.geometry.scalars import Scalars
 from covey.index.segment import coded_boxes
-from covey.index.segment.codebook import Codebook
 from covey.index.segment.coded_boxes import CodedBoxes, pack_bits
-from covey.index.segment.encoded_column import EncodedColumn
+from covey.index.segment.encoded_column import Codebook, EncodedColumn
 from covey.index.segment.query.encoded_query import padded_width
 from covey.space.keys import key_domain
 from covey.space.types import DOUBLE, Type

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
 from covey.geometry.tags import Tags
-from covey.index.segment.codebook import LAST
-from covey.index.segment.encoded_column import EncodedColumn
+from covey.index.segment.encoded_column import LAST, EncodedColumn
 from covey.index.segment.query.encoded_query import EncodedQuery, padded_width
 from covey.index.segment.token_vocabulary import NO_TOKEN, TokenVocabulary, find_required_tokens
 from covey.space import Events, Space

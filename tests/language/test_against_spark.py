@@ -104,7 +104,7 @@ def test_a_minus_binds_more_tightly_than_a_cast_before_numbers(spark: SparkSessi
     texts += ["t LIKE -1::STRING", "t LIKE -1::STRING || '%'", "e IN (+1, 0)", "e > +0 OR e < + 0"]
     for ansi in (True, False):
         settings = SessionSettings("UTC", ansi)
-        space = Space.from_arrow(table.schema, settings=settings, max_derived=1_000)
+        space = Space.from_arrow(table.schema, settings=settings)
         report = compare_with_spark(spark, space, table, texts)
         assert report.disagreements == []
         assert report.parsed_count >= 0.8 * len(texts)

@@ -220,13 +220,13 @@ def test_literals_in_lists_become_the_texts_of_spark_without_ansi(literal: str, 
 @pytest.mark.parametrize(
     ("text", "expression"),
     [
-        ("t = -1::STRING", "CAST((- 1) AS STRING)"),
-        ("b = - 128::TINYINT", "CAST((- 128) AS TINYINT)"),
-        ("b = -128Y::TINYINT", "CAST((- 128Y) AS TINYINT)"),
-        ("t = -1::INT::STRING", "CAST(CAST((- 1) AS INT) AS STRING)"),
-        ("i IN (-1::INT, i)", "CAST((- 1) AS INT)"),
-        ("-1::INT = i", "CAST((- 1) AS INT)"),
-        ("i = - -1::INT", "(- CAST((- 1) AS INT))"),
+        ("t = -1::STRING", "CAST(-1 AS STRING)"),
+        ("b = - 128::TINYINT", "CAST(-128 AS TINYINT)"),
+        ("b = -128Y::TINYINT", "CAST(-128Y AS TINYINT)"),
+        ("t = -1::INT::STRING", "CAST(CAST(-1 AS INT) AS STRING)"),
+        ("i IN (-1::INT, i)", "CAST(-1 AS INT)"),
+        ("-1::INT = i", "CAST(-1 AS INT)"),
+        ("i = - -1::INT", "(- CAST(-1 AS INT))"),
         ("i = -(1)::INT", "(- CAST((1) AS INT))"),
         ("i = -CAST(1 AS INT)", "(- CAST(1 AS INT))"),
         ("i = -i::INT", "(- CAST(i AS INT))"),
@@ -239,7 +239,7 @@ def test_a_minus_before_a_number_belongs_to_the_number(text: str, expression: st
 
 
 def test_a_typed_literal_before_a_cast_needs_parentheses() -> None:
-    assert "it is not clear whether DATE or :: comes first" in str(
+    assert "it is ambiguous whether DATE or :: is applied" in str(
         reject("DATE '2020-01-01'::STRING <=> t")
     )
     assert reject("t = (DATE '2020-01-01')::STRING") is None

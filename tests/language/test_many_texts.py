@@ -44,7 +44,7 @@ def test_an_iterable_of_texts_is_accepted() -> None:
 @pytest.mark.parametrize("row", [-1, 1])
 def test_rendering_a_row_out_of_range_is_refused(row: int) -> None:
     with pytest.raises(
-        CoveyError, match="row must be at least 0 and less than the number of regions, 1"
+        CoveyError, match="row must be at least 0 and less than 1, the number of regions"
     ):
         render(parse(SPACE, ["price > 5"]).regions, row)
 

@@ -146,7 +146,9 @@ def test_a_missing_column_raises_only_if_a_region_constrains_it() -> None:
     events = Events.from_arrow(pa.table({"x": [1]}), SPACE)
     row = np.array([0])
     assert contains(parse(SPACE, ["x = 1"]).regions, row, events, row).all()
-    with pytest.raises(SchemaError, match="no column 'name', which a subscription constrains"):
+    with pytest.raises(
+        SchemaError, match="no column 'name', which a subscription constrains: add it"
+    ):
         contains(parse(SPACE, ["name = 'a'"]).regions, row, events, row)
 
 

@@ -9,6 +9,7 @@ from covey.errors import SchemaError
 from covey.space import Attribute, SessionSettings, Space
 from covey.space.types import (
     BIGINT,
+    BOOLEAN,
     DATE,
     INT,
     STRING,
@@ -73,14 +74,13 @@ def test_derived_attributes_are_added_once() -> None:
     assert "lower(name)" not in space
 
 
-def test_too_many_derived_attributes_are_refused() -> None:
-    space = Space.from_types({"x": pa.int32()}, max_derived=2)
-    many = [Attribute(f"x + {i}", INT, True) for i in range(3)]
-    assert len(space.with_derived(*many[:2]).derived) == 2
-    with pytest.raises(
-        SchemaError, match=r"at most 2 derived attributes, got 3: .*raise max_derived"
-    ):
-        space.with_derived(*many)
+def test_templates_of_late_conditions_are_no_attributes_of_events() -> None:
+    template = Attribute("length(name) > \0i", BOOLEAN, True, is_late=True)
+    space = Space.from_types({"name": pa.string()}).with_derived(template)
+    assert [attribute.name for attribute in space] == ["name"]
+    assert space.derived == (template,)
+    with pytest.raises(SchemaError, match=r"two attributes are called 'covey\.late'"):
+        Space.from_types({"covey.late": pa.string()})
 
 
 def test_two_attributes_of_one_name_are_refused() -> None:
@@ -118,8 +118,13 @@ def test_an_unknown_time_zone_is_refused(zone: str) -> None:
 
 
 def test_an_unknown_attribute_is_named() -> None:
-    with pytest.raises(SchemaError, match="the space has no attribute 'prise'"):
+    with pytest.raises(SchemaError, match=r"no attribute 'prise': its attributes are price$"):
         Space.from_types({"price": pa.float64()})["prise"]
+    many = Space.from_types({f"a{i}": pa.int32() for i in range(9)})
+    with pytest.raises(SchemaError, match=r"its attributes are a0, a1, .*, a7…$"):
+        many["a9"]
+    with pytest.raises(SchemaError, match=r"its attributes are none$"):
+        Space(())["a"]
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(0, 0), (39, 0), (5, 6), (5, -1)])

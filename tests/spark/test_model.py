@@ -265,6 +265,29 @@ def test_a_column_with_the_name_of_an_expression_is_not_used_for_it(
 
 
 @pytest.mark.connect
+@pytest.mark.connect
+def test_a_second_transform_notices_what_has_changed(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    model = fit_model(spark, events, 3)
+    first = model.transform(events)
+    assert model.transform(events).schema == first.schema
+    assert model.transform(events.where("digit = 3")).count() == 100
+    with pytest.raises(SchemaError, match="'digit' is string"):
+        model.transform(events.selectExpr("n", "CAST(digit AS STRING) AS digit"))
+    with pytest.raises(SchemaError, match="no column 'digit'"):
+        model.transform(events.drop("digit"))
+    spark.conf.set("spark.sql.legacy.sizeOfNull", "false")
+    with pytest.raises(SchemaError, match="sizeOfNull was true and is false"):
+        model.transform(events)
+    spark.conf.unset("spark.sql.legacy.sizeOfNull")
+    assert digits(model.transform(events)) == [(3, 100)]
+    renamed = model.copy({model.getParam("outputCol"): "found"})
+    assert renamed.transform(events).columns == ["n", "digit", "found"]
+    assert model.transform(events, {model.getParam("outputMode"): "arrays"}).count() == 1_000
+    assert model.transform(events).schema == first.schema
+
+
 def test_a_stream_is_transformed(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     source, out = str(tmp_path / "events"), str(tmp_path / "matches")
     events.write.parquet(source)

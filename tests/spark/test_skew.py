@@ -71,14 +71,18 @@ def test_every_event_matches_thousands_of_subscriptions(
 
 
 def test_batches_are_divided_by_their_size_in_bytes() -> None:
+    from covey.index import Pairs
     from covey.spark.id_types import IdType
     from covey.spark.matching.output import ArrayRows, PairRows
+    from covey.store import IdMatches, UndecidedPairs
 
     wide = pa.RecordBatch.from_pydict({"text": ["x" * 1_000_000] * 20})
     query_rows = np.arange(20, dtype=np.int32)
     ids = pa.array(np.arange(20))
+    no_pairs = Pairs(query_rows[:0], query_rows[:0])
+    matches = IdMatches(query_rows, ids, 20, no_pairs, UndecidedPairs.empty(), ids[:0])
     for shape in (PairRows(("text",), "id", IdType(pa.int64())),
                   ArrayRows(("text",), "ids", IdType(pa.int64()))):  # fmt: skip
-        batches = list(shape.to_batches(wide, query_rows, ids))
+        batches = list(shape.to_batches(wide, matches))
         assert sum(batch.num_rows for batch in batches) == 20
         assert max(batch.nbytes for batch in batches) <= 10 << 20

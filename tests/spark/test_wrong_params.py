@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +19,6 @@ WRONG: dict[str, list[object]] = {
     "outputMode": [5, "rows", [], ["pairs"]],
     "eventCols": ["n", 5, [1], {}],
     "vectors": [5, "x", [], {"v": "3"}, {"v": 0}, {"v": 2.0}, {"v": True}, {"v": 2**70}],
-    "maxDerived": ["64", 2.5, -1, True, math.nan, 2**70, [1]],
     "limits": [5, "x", {"depth": 3}, {"functions": 5}, {"functions": None}, {"max_depth": "9"}],
     "zones": ["²", 0, -1, 2.5, True, "many", "9" * 5_000, [2]],
     "replication": ["both", 5, {}],

@@ -184,7 +184,7 @@ def test_a_merge_in_another_process_drops_the_same(store: Store, horizon: int) -
     process.close()
     assert built
     store._writer.finish_merge(merge, built)
-    assert ids(store) == sorted(expected.ids.to_arrow().to_pylist())
+    assert ids(store) == sorted(expected.ids.values.to_pylist())
 
 
 def test_a_background_merger_drops_expired_subscriptions(store: Store) -> None:

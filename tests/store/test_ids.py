@@ -25,7 +25,7 @@ def test_every_id_is_found_in_its_row(kind: IdKind, data: st.DataObject) -> None
     id_strategy = NUMBERS if kind is IdKind.NUMBER else TEXTS
     stored = ordered(Ids.from_values(data.draw(st.lists(id_strategy, unique=True)), kind))
     queried_ids = data.draw(st.lists(id_strategy))
-    stored_ids = stored.to_arrow().to_pylist()
+    stored_ids = stored.values.to_pylist()
     rows = [stored_ids.index(id_) if id_ in stored_ids else -1 for id_ in queried_ids]
     assert stored.find_rows(Ids.from_values(queried_ids, kind)).tolist() == rows
 
@@ -36,7 +36,7 @@ def test_ids_are_restored_from_their_arrays(kind: IdKind, data: st.DataObject) -
     id_strategy = NUMBERS if kind is IdKind.NUMBER else TEXTS
     ids = Ids.from_values(data.draw(st.lists(id_strategy)), kind)
     again = Ids.from_arrays(ids.to_arrays())
-    assert again.to_arrow().equals(ids.to_arrow())
+    assert again.values.equals(ids.values)
     assert again.keys.tolist() == ids.keys.tolist()
 
 
@@ -61,7 +61,7 @@ def test_the_key_of_a_text_is_stable() -> None:
     "ids", [pa.array([3, 1], pa.int8()), [3, 1], np.array([3, 1]), pa.chunked_array([[3], [1]])]
 )
 def test_number_ids_are_accepted_from_any_integer_container(ids: object) -> None:
-    assert Ids.from_values(ids, IdKind.NUMBER).to_arrow().equals(pa.array([3, 1]))
+    assert Ids.from_values(ids, IdKind.NUMBER).values.equals(pa.array([3, 1]))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_number_ids_are_accepted_from_any_integer_container(ids: object) -> None
 )  # fmt: skip
 def test_text_ids_are_accepted_from_any_text_container(ids: object) -> None:
     found = Ids.from_values(ids, IdKind.TEXT)
-    assert Ids.from_arrays(found.to_arrays()).to_arrow().to_pylist() == ["a", "b"]
+    assert Ids.from_arrays(found.to_arrays()).values.to_pylist() == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_missing_versions_and_stores_are_reported(tmp_path: Path) -> None:
 def test_a_version_of_a_later_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = version(1).to_bytes()
     monkeypatch.setattr("covey.store.manifest.manifest._FORMAT", 5)
-    with pytest.raises(StoreError, match="it has format 3, but this covey reads 5"):
+    with pytest.raises(StoreError, match="it has format 3, but this release of covey reads 5"):
         Manifest.from_bytes(content)
 
 
@@ -136,7 +136,7 @@ def test_json_that_is_no_manifest_is_refused(body: bytes) -> None:
 def test_a_file_is_refused_as_a_store(tmp_path: Path) -> None:
     (tmp_path / "alerts").write_text("id,predicate")
     for location in (tmp_path / "alerts", tmp_path / "alerts" / "below"):
-        with pytest.raises(StoreError, match="is not a folder: it is a file, or its parent is"):
+        with pytest.raises(StoreError, match="this path, or a path above it, is a file"):
             Store.open(location)
-        with pytest.raises(StoreError, match="is not a folder: it is a file, or its parent is"):
+        with pytest.raises(StoreError, match="this path, or a path above it, is a file"):
             Store.create(location, SPACE)

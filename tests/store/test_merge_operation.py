@@ -53,7 +53,7 @@ def test_changes_during_a_merge_are_kept(store: Store) -> None:
     merge = store._writer.claim_merge()
     assert merge is not None
     before = len(store.snapshot())
-    inside, other = (part.take_live().ids.to_arrow()[0].as_py() for part in merge.segments[:2])
+    inside, other = (part.take_live().ids.values[0].as_py() for part in merge.segments[:2])
     store.apply(changes({inside: "x = -3", 500: "x = 2"}, removed=[other]))
     finish(store, merge)
     found = match_values(store.snapshot(), *EVENTS)
@@ -67,7 +67,7 @@ def test_an_input_removed_completely_during_a_merge_stays_removed(store: Store) 
     merge = store._writer.claim_merge()
     assert merge is not None
     removed_ids = [
-        id_ for part in merge.segments[:2] for id_ in part.subscriptions.ids.to_arrow().to_pylist()
+        id_ for part in merge.segments[:2] for id_ in part.subscriptions.ids.values.to_pylist()
     ]
     store.apply(Changes.remove(removed_ids))
     expected = match_values(store.snapshot(), *EVENTS)

@@ -144,17 +144,6 @@ def test_a_wrong_batch_is_reported_with_its_problem(store: Store) -> None:
         store.apply(Changes.upsert([7], parse(Space.from_types({"y": pa.int64()}), ["y > 5"])))
 
 
-def test_too_many_derived_attributes_are_refused_before_anything_is_written(tmp_path: Path) -> None:
-    space = Space.from_types({"x": pa.int64()}, max_derived=2)
-    with Store.create(tmp_path / "store", space) as store:
-        store.apply(Changes.upsert([1, 2], parse(space, ["x % 2 = 1", "x % 3 = 1"])))
-        files = set((tmp_path / "store" / "files").iterdir())
-        with pytest.raises(SchemaError, match="at most 2 derived attributes, got 3"):
-            store.apply(Changes.upsert([3], parse(space, ["x % 4 = 1"])))
-        assert set((tmp_path / "store" / "files").iterdir()) == files
-        assert store.apply(Changes.upsert([1], parse(space, ["x > 1"]))).version == 2
-
-
 def test_a_second_writer_is_refused(store: Store, tmp_path: Path) -> None:
     second = Store.open(tmp_path / "store")
     store.apply(changes({1: "x > 1"}))

@@ -19,7 +19,7 @@ from covey.spark.validity import VALIDITY, with_validity
 from covey.store import Changes, IdKind, Store
 from covey.stream.control.change_translator import ChangeTranslator
 from covey.stream.control.messages import SubscriptionChange, parse_change
-from tests.stream.simple import NEVER_US, SPACE, TINY, Event, change, create, follow, match_events
+from tests.stream.simple import NEVER_US, Event, change, create, follow, match_events
 
 Holds = Callable[[int | None, int | None], bool]
 
@@ -390,15 +390,6 @@ def test_segments_with_different_derived_attributes_are_merged(store: Store) -> 
     snapshot = store.snapshot()
     regions, _ = snapshot.take_regions(snapshot.find_rows(["x"]))
     assert len(regions) == 4
-
-
-def test_an_expression_beyond_the_limit_is_reported(tmp_path: Path) -> None:
-    space = replace(SPACE, max_derived=1)
-    with Store.create(tmp_path / "store", space, id_kind=IdKind.TEXT, merge_policy=TINY) as store:
-        assert not follow(store, change("x", 100, "a + b > 2")).unreadable_changes
-        applied = follow(store, change("y", 110, "a * b > 2"), change("z", 110, "a + b > 7"))
-        assert [one.subscription_id for one in applied.unreadable_changes] == ["y"]
-        assert "raise max_derived" in str(applied.unreadable_changes[0].problem)
 
 
 def test_no_effective_change_makes_no_version(store: Store) -> None:

@@ -45,7 +45,6 @@ trigger_interval_ms = 250
 [subscriptions]
 topic = "alerts"
 clock_skew_ms = 0
-max_derived = 0
 [notifications]
 sink = "delta"
 topic = "notes"
@@ -91,7 +90,7 @@ def test_the_smallest_configuration_is_enough() -> None:
     config = StreamConfig.from_toml(LEAST)
     assert config.kafka == KafkaConfig("127.0.0.1:9092")
     assert (config.events.format, config.events.starting_offsets) == ("json", "latest")
-    assert (config.subscriptions.clock_skew_ms, config.subscriptions.max_derived) == (1000, 32)
+    assert config.subscriptions.clock_skew_ms == 1000
     assert config.notifications == NotificationsConfig("kafka", "notifications")
     assert (config.state.retention_s, config.state.max_event_delay_s) == (3600, 900)
     assert (config.spark, config.metrics) == (SparkConfig(), MetricsConfig())
@@ -260,11 +259,6 @@ def test_absolute_paths_and_uris_are_not_changed(tmp_path: Path) -> None:
             "subscriptions",
             f"clock_skew_ms = {1 << 60}",
             "[subscriptions] clock_skew_ms must be from 0 to",
-        ),
-        (
-            "subscriptions",
-            "max_derived = -1",
-            "[subscriptions] max_derived must be from 0 to 10000, ",
         ),
         ("metrics", "port = 65536", "[metrics] port must be from 1 to 65535, got 65536"),
         ("metrics", "port = -1", "[metrics] port must be from 1 to 65535, got -1"),

@@ -34,7 +34,7 @@ class Followed(LiveSubscriptions):
         self.failure: Exception | None = None
 
     def decide_batch(
-        self, query_id: str, batch: int, offset_ranges: object
+        self, query_id: str, batch: int, offset_ranges: object, time_ms: int
     ) -> tuple[BatchDecision, ControlReadStats]:
         if self.failure is not None:
             raise self.failure
@@ -45,7 +45,7 @@ class Followed(LiveSubscriptions):
         read, self.waiting = ControlReadStats(len(self.waiting)), []
         version = self.store.snapshot().manifest.version
         return self.decision_log.record_if_absent(
-            BatchDecision(query_id, batch, {}, version, 0)
+            BatchDecision(query_id, batch, {}, version, 0, time_ms)
         ), read
 
 
@@ -87,7 +87,7 @@ def started(
 
 def fix(checkpoint: Path, batch: int) -> None:
     partial = checkpoint / "partial"
-    partial.write_text(f'v1\n{{}}\n{{"ads":{{"0":{batch + 5}}}}}')
+    partial.write_text(f'v1\n{{"batchTimestampMs":{batch}}}\n{{"ads":{{"0":{batch + 5}}}}}')
     partial.rename(checkpoint / "offsets" / str(batch))
 
 

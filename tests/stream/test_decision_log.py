@@ -24,7 +24,7 @@ def records(tmp_path: Path) -> DecisionLog:
 def batch(
     number: int, version: int = 1, events: OffsetRanges = EVENTS, query: str = "q"
 ) -> BatchDecision:
-    return BatchDecision(query, number, events, version, 1000 + number)
+    return BatchDecision(query, number, events, version, 1000 + number, 0)
 
 
 def record_aged(records: DecisionLog, record: BatchDecision, seconds: float) -> BatchDecision:
@@ -51,7 +51,7 @@ def test_equal_offset_ranges_in_any_order_or_form_find_the_decision(records: Dec
 
 def test_a_second_decision_is_replaced_by_the_recorded_one(records: DecisionLog) -> None:
     records.record_if_absent(batch(3, 7))
-    assert records.record_if_absent(BatchDecision("q", 3, EVENTS, 8, 5000)) == batch(3, 7)
+    assert records.record_if_absent(BatchDecision("q", 3, EVENTS, 8, 5000, 0)) == batch(3, 7)
     assert records.find("q", 3, EVENTS) == batch(3, 7)
 
 

@@ -12,7 +12,9 @@ import pytest
 from pyspark.sql.types import IntegerType, StructType, TimestampNTZType, TimestampType
 
 from covey.errors import InvalidArgumentError, StreamError
+from covey.language import render
 from covey.spark.schemas import convert_to_utc
+from covey.spark.validity import drop_validity
 from covey.store import Store
 from covey.store.storage import open_storage
 from covey.stream.batches.decision_log import BatchDecision, DecisionLog
@@ -27,7 +29,7 @@ from covey.stream.explain import (
 from tests.stream.simple import change, create, follow
 from tests.stream.test_config import LEAST
 
-RECORD = BatchDecision("q", 4, {"ads": {"0": (10, 20)}}, 9, 0)
+RECORD = BatchDecision("q", 4, {"ads": {"0": (10, 20)}}, 9, 0, 0)
 
 
 @pytest.fixture
@@ -44,9 +46,10 @@ def explain_x(
     regions, _ = snapshot.take_regions(snapshot.find_rows(["x"]))
     sums = None if a is None or b is None else a + b
     event: dict[str, Any] = {"a": a, "b": b}
-    return _explain_regions(
-        regions, at_ms, event | {one.name: sums for one in snapshot.space.derived}
-    )
+    event |= {one.name: sums for one in snapshot.space.derived}
+    plain = drop_validity(regions)
+    texts = [render(plain, row) for row in range(len(plain))]
+    return _explain_regions(regions, texts, plain.space, at_ms, event)
 
 
 def decision(

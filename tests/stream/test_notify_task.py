@@ -193,7 +193,7 @@ def test_a_missing_required_attribute_is_an_error(store: Store) -> None:
     batch = events(store, [(3, 0, 100)])
     follow(store, change("alert-3", 50, "b > 1"))
     task = make_task(store)
-    with pytest.raises(StreamError, match="version 2 constrains attribute b, which the run"):
+    with pytest.raises(StreamError, match="version 2 of the store constrains attribute b"):
         list(replace(task, attribute_columns={"a": LEADING_COLUMNS})(iter([batch])))
 
 

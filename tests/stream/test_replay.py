@@ -25,23 +25,28 @@ def record_batches(folder: Path, *batches: OffsetRanges) -> DecisionLog:
     records = DecisionLog(LocalBackend(folder))
     for i, events in enumerate(batches):
         path = records.storage.local_path(
-            records.record_if_absent(BatchDecision("q", i, events, i, 0)).file_name
+            records.record_if_absent(BatchDecision("q", i, events, i, 0, 0)).file_name
         )
         assert path is not None
         os.utime(path, (i, i))
     return records
 
 
+def split_by_version(past: ReplayRange, records: DecisionLog) -> list[tuple[int, ReplayRange]]:
+    """Return the pieces of a range, each with the version that decided it."""
+    return [(decision.version, piece) for decision, piece in past.split_by_decision(records)]
+
+
 def versions(past: ReplayRange, records: DecisionLog) -> dict[tuple[str, str, int], int]:
     """Return the version of each event, which must be in one piece only."""
     found: dict[tuple[str, str, int], int] = {}
-    for version, piece in past.split_by_version(records):
+    for decision, piece in past.split_by_decision(records):
         assert piece.start_offsets.keys() == piece.end_offsets.keys()
         for topic, offsets in piece.start_offsets.items():
             for partition, first in offsets.items():
                 for offset in range(first, piece.end_offsets[topic][partition]):
                     assert (topic, partition, offset) not in found
-                    found[topic, partition, offset] = version
+                    found[topic, partition, offset] = decision.version
     return found
 
 
@@ -53,7 +58,7 @@ def test_a_range_is_divided_by_batches(tmp_path: Path) -> None:
         {"ads": {"0": (9, 20), "1": (2, 7)}},
     )
     past = ReplayRange({"ads": {"0": 3, "1": 1}}, {"ads": {"0": 12, "1": 4}})
-    assert past.split_by_version(records) == [
+    assert split_by_version(past, records) == [
         (2, ReplayRange({"ads": {"0": 9, "1": 2}}, {"ads": {"0": 12, "1": 4}})),
         (1, ReplayRange({"ads": {"0": 5}}, {"ads": {"0": 9}})),
         (0, ReplayRange({"ads": {"0": 3, "1": 1}}, {"ads": {"0": 5, "1": 2}})),
@@ -76,7 +81,7 @@ def test_a_batch_may_surround_a_later_one(tmp_path: Path) -> None:
 def test_an_empty_range_of_a_partition_needs_no_batch(tmp_path: Path) -> None:
     records = record_batches(tmp_path, {"ads": {"0": (0, 9)}})
     past = ReplayRange({"ads": {"0": 7, "1": 4, "2": 5}}, {"ads": {"0": 9, "1": 4, "2": 3}})
-    assert past.split_by_version(records) == [
+    assert split_by_version(past, records) == [
         (0, ReplayRange({"ads": {"0": 7}}, {"ads": {"0": 9}}))
     ]
 
@@ -86,7 +91,7 @@ def test_a_range_without_events_is_reported(tmp_path: Path) -> None:
     for first, end in ((4, 4), (9, 7)):
         said = "the range contains no event: in each partition its first offset"
         with pytest.raises(StreamError, match=said):
-            ReplayRange({"ads": {"1": first}}, {"ads": {"1": end}}).split_by_version(records)
+            ReplayRange({"ads": {"1": first}}, {"ads": {"1": end}}).split_by_decision(records)
 
 
 RANGES = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted).map(tuple)
@@ -112,7 +117,7 @@ def test_each_event_is_decided_by_its_last_batch(
         if None in expected.values() or not expected:
             said = "no batch decision contains" if expected else "the range contains no event"
             with pytest.raises(StreamError, match=said):
-                past.split_by_version(records)
+                past.split_by_decision(records)
         else:
             assert versions(past, records) == expected
 
@@ -122,9 +127,9 @@ def test_events_without_a_decision_are_reported(tmp_path: Path) -> None:
     for first, end, from_, to in ((2, 5, 2, 3), (4, 11, 9, 11)):
         said = f"'ads' partition 0 from offset {from_} up to, but not including, {to}: "
         with pytest.raises(StreamError, match=f"{said}.*retention_s.*--version"):
-            ReplayRange({"ads": {"0": first}}, {"ads": {"0": end}}).split_by_version(records)
+            ReplayRange({"ads": {"0": first}}, {"ads": {"0": end}}).split_by_decision(records)
     with pytest.raises(StreamError, match="partition 1 from offset 0 up to, but not including, 1"):
-        ReplayRange({"ads": {"1": 0}}, {"ads": {"1": 1}}).split_by_version(records)
+        ReplayRange({"ads": {"1": 0}}, {"ads": {"1": 1}}).split_by_decision(records)
 
 
 def test_offsets_are_read_as_spark_writes_them() -> None:

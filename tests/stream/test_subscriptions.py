@@ -75,12 +75,12 @@ def test_a_recorded_batch_is_decided_without_reading_the_topic(
 ) -> None:
     follow(alone.store, change("x", 100))
     follow(alone.store, change("y", 100))
-    recorded = BatchDecision("q", 3, EVENTS, 1, 1000)
+    recorded = BatchDecision("q", 3, EVENTS, 1, 1000, 0)
     alone.decision_log.record_if_absent(recorded)
-    record, read = alone.decide_batch("q", 3, EVENTS)
+    record, read = alone.decide_batch("q", 3, EVENTS, 0)
     assert (record, read.changes) == (recorded, 0)
     assert match_events(alone.open_snapshot(record), (2, 0, 100)) == [["x"]]
-    newest = alone.open_snapshot(BatchDecision("q", 4, EVENTS, 2, 0))
+    newest = alone.open_snapshot(BatchDecision("q", 4, EVENTS, 2, 0, 0))
     assert match_events(newest, (2, 0, 100)) == [["x", "y"]]
 
 
@@ -101,13 +101,13 @@ def test_vacuum_keeps_the_version_of_the_last_batch_and_live_subscriptions(
     for given in ([change("x", 100), change("y", 100)], [change("x", 200, None)]):
         applied = ChangeTranslator(0).translate(alone.store.snapshot(), given, 0)
         alone.store.apply(applied.store_changes, label)
-    old, last = BatchDecision("q", 3, EVENTS, 0, 0), BatchDecision("q", 4, EVENTS, 1, 0)
+    old, last = BatchDecision("q", 3, EVENTS, 0, 0, 0), BatchDecision("q", 4, EVENTS, 1, 0, 0)
     for record in (old, last):
         alone.decision_log.record_if_absent(record)
         path = alone.decision_log.storage.local_path(record.file_name)
         assert path is not None
         os.utime(path, (record.batch, record.batch))
-    alone.decide_batch("q", 4, EVENTS)
+    alone.decide_batch("q", 4, EVENTS, 0)
     alone.expire_before(150)
     alone.vacuum(0)
     assert alone.store.versions == [1, 2]
@@ -127,8 +127,8 @@ def test_a_subscription_renewed_during_vacuum_stays(
     """Expired subscriptions are searched while batches are decided."""
     follow(alone.store, change("x", 100), change("y", 100))
     follow(alone.store, change("x", 200, None), change("y", 200, None))
-    alone.decision_log.record_if_absent(BatchDecision("q", 3, EVENTS, 2, 0))
-    alone.decide_batch("q", 3, EVENTS)
+    alone.decision_log.record_if_absent(BatchDecision("q", 3, EVENTS, 2, 0, 0))
+    alone.decide_batch("q", 3, EVENTS, 0)
     alone.expire_before(300)
     found = Snapshot.find_expired
 

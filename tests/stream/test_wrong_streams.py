@@ -117,7 +117,8 @@ WRONG: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     ),
     "metrics": (
         {"metrics": {"port": "{taken}"}},
-        "[metrics] host '127.0.0.1', port {taken} cannot be used: Address already in use",
+        "[metrics] host '127.0.0.1', port {taken} cannot be used: Address already in use; "
+        "choose another port, or remove the setting",
     ),
 }  # fmt: skip
 

@@ -240,7 +240,7 @@ def parse_vector_lengths(options: list[str] | None) -> dict[str, int]:
     """Return the length of the vectors in each column, from options such as embedding=384.
 
     Raises:
-        InvalidArgumentError: an option is not COLUMN=LENGTH, or the length is 0.
+        InvalidArgumentError: an option is not COLUMN=LENGTH with a length of at least 1.
 
     >>> parse_vector_lengths(["embedding=384"])
     {'embedding': 384}
@@ -251,7 +251,8 @@ def parse_vector_lengths(options: list[str] | None) -> dict[str, int]:
         length = parse_whole_number(digits)
         if not name or not length:
             raise InvalidArgumentError(
-                f"--vectors {given}: write COLUMN=LENGTH, for example embedding=384"
+                "--vectors must be COLUMN=LENGTH with a length of at least 1, for example "
+                f"embedding=384, got {given}"
             )
         found[name] = length
     return found

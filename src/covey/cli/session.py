@@ -80,12 +80,12 @@ class SessionLauncher:
             key, equals, value = one.partition("=")
             if not equals or not key.strip():
                 raise InvalidArgumentError(
-                    f"--conf {one}: write KEY=VALUE, for example spark.driver.memory=8g"
+                    f"--conf must be KEY=VALUE, for example spark.driver.memory=8g, got {one}"
                 )
             given[key.strip()] = value.strip()
         for jar in (jars or "").split(","):
             if jar and not any(sign in jar for sign in ":*") and not Path(jar).exists():
-                raise InvalidArgumentError(f"--jars {jar}: there is no such file")
+                raise InvalidArgumentError(f"--jars {jar}: there is no such file; check the path")
         chosen = {"spark.master": master, **_QUIET_CONF, **(_DELTA_CONF if needs_delta else {})}
         if master.startswith("local"):  # Spark's defaults are for clusters
             chosen["spark.sql.shuffle.partitions"] = str(4 * (os.cpu_count() or 1))

@@ -79,8 +79,8 @@ class Axis:
     def to_constraints(self, lower: Codes, upper: Codes, source: Scalars) -> Scalars:
         """Return constraints on keys for intervals of codes.
 
-        The intervals must begin and end at codes of ends of the axis, or of null. `source` is a
-        batch with the key domain of the axis.
+        The first and the last code of each interval must be that of a key of the axis, or
+        `NULL_CODE`. `source` is a batch with the key domain of the axis.
         """
         end_of_code = np.zeros(self.max_code + 1, np.int64)
         end_of_code[self.codes] = np.arange(len(self.codes))

@@ -112,7 +112,7 @@ def matches_any(index: SegmentIndex, events: Events) -> Bools:
     is_matched = np.zeros(len(events), np.bool_)
     for start in range(0, len(events), _BATCH_EVENTS):
         rows = np.arange(start, min(start + _BATCH_EVENTS, len(events)))
-        is_matched[rows[index.match(events.take(rows)).query_rows]] = True
+        is_matched[rows[index.match(events.take(rows)).possible_pairs.query_rows]] = True
     return is_matched
 
 

@@ -28,6 +28,7 @@ from covey.geometry.tags import Tags
 from covey.space import Attribute, Events, Space
 from covey.space.events import ScalarColumn, TagColumn, VectorColumn
 from covey.space.keys import decode_floats
+from covey.space.space import LATE
 from covey.space.types import Type
 
 __all__ = [
@@ -52,14 +53,18 @@ UNDECIDED = 2
 def contains(regions: Regions, region_rows: Rows, events: Events, event_rows: Rows) -> Bools:
     """Return for each k whether region `region_rows[k]` contains event `event_rows[k]`.
 
-    The answer is exactly that of Spark's `where`.
+    The answer is exactly that of Spark's `where`, except that late conditions, which only Spark can
+    evaluate, count as true.
 
     Raises:
-        SchemaError: a constrained attribute has another type in the space of the events.
+        SchemaError: a constrained attribute has another type in the space of the events, or the
+            events have no column for it.
     """
     check_same_types(regions, events.space, regions.constraints)
     answer = np.ones(len(region_rows), np.bool_)
     for name, constraints in regions.constraints.items():
+        if name == LATE:
+            continue
         batch_rows, is_constrained = constraints.locate_rows(region_rows)
         pairs = np.flatnonzero(is_constrained & answer)
         if len(pairs):
@@ -73,7 +78,7 @@ def covers(outer: Regions, outer_rows: Rows, inner: Regions, inner_rows: Rows) -
     """Return for each k whether region `outer_rows[k]` covers region `inner_rows[k]`.
 
     True is always right. A cover may be missed if it follows only from a dependency between
-    attributes, or if the surfaces of two balls almost touch.
+    attributes, or if an attribute is constrained by balls (`covey.geometry.balls` says when).
 
     Raises:
         SchemaError: an attribute that `inner` constrains has another type in `outer`.
@@ -198,7 +203,10 @@ def hull(regions: Regions, groups: Rows) -> Regions:
             constrained_groups, groups[attribute_constraints.rows[is_in_group]][order]
         )
         if len(constrained_groups):
-            constraints[name] = Constraints(constrained_groups, batch.hull(numbers))
+            hulls = batch.hull(numbers)
+            if name == LATE:  # a hull must not require one of several late conditions
+                hulls = hulls.drop_alternatives()
+            constraints[name] = Constraints(constrained_groups, hulls)
     return Regions.from_constraints(regions.space, count, constraints)[0]
 
 
@@ -224,8 +232,8 @@ def uniform_volume(
     """Return the volume of each region: the share of uniformly distributed events in it.
 
     Attributes are assumed to be independent, uniformly distributed between their bounds, and never
-    null. Text, tags and vectors have no uniform distribution: use `estimate_selectivity` with a
-    sample of events.
+    null. Late conditions count as true. Text, tags and vectors have no uniform distribution: use
+    `estimate_selectivity` with a sample of events.
 
     Args:
         regions: the regions.
@@ -238,6 +246,8 @@ def uniform_volume(
     product = np.ones(len(regions), np.float64)
     for name, attribute_constraints in regions.constraints.items():
         type_ = regions.space[name].type
+        if name == LATE:
+            continue
         if (
             not isinstance(attribute_constraints.batch, Scalars)
             or type_.is_text

@@ -198,6 +198,15 @@ class Tags:
             frozenset(self.only.row(i).tolist()) if self.bounded[i] else None,
         )
 
+    def drop_alternatives(self) -> Tags:
+        """Return rules that require only the groups with a single token, if there are any."""
+        rules = []
+        for i in range(len(self)):
+            rule = self.row(i)
+            groups = frozenset(group for group in rule.groups if len(group) == 1)
+            rules.append(rule._replace(groups=groups) if groups else UNCONSTRAINED_RULE)
+        return Tags.from_rules(rules)
+
     @property
     def is_empty(self) -> Bools:
         """For each row, whether it admits neither a list nor null."""

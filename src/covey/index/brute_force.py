@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from covey._argument_checks import check_arguments
 from covey.geometry import Regions
 from covey.geometry.relations import contains, covers, overlaps
-from covey.index.protocol import Pairs
+from covey.index.protocol import MatchResult, Pairs
 from covey.space import Events
 
 __all__ = ["BruteForceIndex"]
@@ -40,9 +40,13 @@ class BruteForceIndex:
     regions: Regions
 
     @check_arguments
-    def match(self, events: Events) -> Pairs:
-        """Return for each event the stored regions that contain it."""
-        return self._try_pairs(len(events), lambda e, r: contains(self.regions, r, events, e))
+    def match(self, events: Events) -> MatchResult:
+        """Return for each event the stored regions that contain it.
+
+        A region with late conditions is in `undecided` of the result, not among its pairs.
+        """
+        pairs = self._try_pairs(len(events), lambda e, r: contains(self.regions, r, events, e))
+        return MatchResult.from_pairs(pairs, self.regions)
 
     @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:

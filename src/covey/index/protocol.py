@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from covey._argument_checks import as_numeric_array, check_arguments
 from covey.geometry import Regions
 from covey.space import Events
+from covey.space.space import LATE
 
-__all__ = ["Index", "MatchResult", "Pairs"]
+__all__ = ["NO_PAIRS", "Index", "MatchResult", "Pairs"]
 
 Rows = NDArray[np.integer[Any]]
 
@@ -53,25 +54,61 @@ class Pairs:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.query_rows.tolist(), self.stored_rows.tolist(), strict=True)
 
+    def filter(self, mask: NDArray[np.bool_]) -> Pairs:
+        """Return the pairs at which the mask is true."""
+        return Pairs(self.query_rows[mask], self.stored_rows[mask])
+
     def drop_duplicates(self) -> Pairs:
         """Return each pair once; the pairs must be sorted as those of `from_unsorted`."""
         is_new = np.ones(len(self), np.bool_)
         is_new[1:] = (np.diff(self.query_rows) != 0) | (np.diff(self.stored_rows) != 0)
-        return Pairs(self.query_rows[is_new], self.stored_rows[is_new])
+        return self.filter(is_new)
 
     @check_arguments
     def limit_per_query(self, limit: int) -> Pairs:
         """Return the first `limit` pairs of each query row."""
         starts = np.searchsorted(self.query_rows, self.query_rows)
-        is_within_limit = np.arange(len(self)) - starts < limit
-        return Pairs(self.query_rows[is_within_limit], self.stored_rows[is_within_limit])
+        return self.filter(np.arange(len(self)) - starts < limit)
+
+
+NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class MatchResult(Pairs):
-    """Pairs of a match, with the number of candidates that the index proposed."""
+    """Pairs of a match.
+
+    Attributes:
+        candidates: number of candidates that the index proposed.
+        undecided: pairs of an event and a region with late conditions (`covey.space.LATE`) that
+            satisfies all other constraints. Spark must evaluate the late conditions.
+    """
 
     candidates: int
+    undecided: Pairs = NO_PAIRS
+
+    @classmethod
+    def from_pairs(cls, pairs: Pairs, regions: Regions) -> MatchResult:
+        """Return the result for pairs of an event and the row of a region.
+
+        The pairs satisfy all constraints except late conditions, and all count as candidates.
+        """
+        is_late = np.zeros(len(regions), np.bool_)
+        if LATE in regions.constraints:
+            is_late[regions.constraints[LATE].rows] = True
+        is_undecided = is_late[pairs.stored_rows]
+        matches = pairs.filter(~is_undecided)
+        return cls(matches.query_rows, matches.stored_rows, len(pairs), pairs.filter(is_undecided))
+
+    @property
+    def possible_pairs(self) -> Pairs:
+        """The matches and the undecided pairs together, sorted by query row."""
+        if not len(self.undecided):
+            return self
+        return Pairs.from_unsorted(
+            np.concatenate([self.query_rows, self.undecided.query_rows]),
+            np.concatenate([self.stored_rows, self.undecided.stored_rows]),
+        )
 
 
 class Index(Protocol):
@@ -84,8 +121,11 @@ class Index(Protocol):
     The tests of an implementation must run `covey.testing.IndexContract`.
     """
 
-    def match(self, events: Events) -> Pairs:
-        """Return for each event the stored regions that contain it."""
+    def match(self, events: Events) -> MatchResult:
+        """Return for each event the stored regions that contain it.
+
+        A region with late conditions is in `undecided` of the result, not among its pairs.
+        """
         ...
 
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:

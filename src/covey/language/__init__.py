@@ -13,6 +13,8 @@ before it:
 - `semantics`: names, types and admission of expressions; derived attributes.
 - `compile`: conversion of conditions to atoms, of trees to disjunctive normal form, and of both to
   regions.
+- `late_conditions`: conditions that Spark evaluates for candidates, as tokens of regions.
+- `clock`: the time that `current_timestamp()` returns, as a part of an expression.
 - `parser`: `Parser` and `parse`, which call the sub-packages above for batches of texts.
 - `renderer`: `render`, which writes a region as a predicate.
 - `explanation`: `explain`, which reports the conditions of a predicate that hold on an event.

@@ -24,7 +24,13 @@ from covey.errors import SchemaError
 from covey.geometry.relations import contains
 from covey.language.parser import Parser, parse
 from covey.language.semantics.canonical_form import canonical_text
+from covey.language.semantics.expression_types import (
+    KnownTypes,
+    StaticOperand,
+    facts_of_attributes,
+)
 from covey.language.semantics.expressions import Expressions
+from covey.language.semantics.name_resolver import resolve_keywords
 from covey.language.syntax.ast_utils import flatten_chain, strip_parentheses, unwrap_parentheses
 from covey.language.syntax.grammar import parse_tree
 from covey.space import Attribute, Events, Space
@@ -112,17 +118,22 @@ def explain(space: Space, text: str, event: Mapping[str, object]) -> Explanation
       yes: price > 100    (price is 120.5)
       unknown: city = 'Rome'    (city is null)
     """
-    parse(space, [text])
+    types = KnownTypes(facts_of_attributes(space.derived), StaticOperand())
+    parse(space, [text], types=types)
     _check_event_keys(event, space)
-    tree = parse_tree(text, space.limits)
-    return _Explainer(space, Expressions(tree, space), event).explain(tree.root, text.strip())
+    tree = resolve_keywords(parse_tree(text, space.limits), space)
+    explainer = _Explainer(space, types, Expressions(tree, space, types), event)
+    return explainer.explain(tree.root, text.strip())
 
 
 class _Explainer:
     """Explainer of the conditions of one predicate on one event."""
 
-    def __init__(self, space: Space, expressions: Expressions, event: Mapping[str, object]) -> None:
-        self.space, self.expressions, self.event = space, expressions, event
+    def __init__(
+        self, space: Space, types: KnownTypes, expressions: Expressions, event: Mapping[str, object]
+    ) -> None:
+        self.space, self.types = space, types
+        self.expressions, self.event = expressions, event
 
     def explain(self, node: exp.Expr, text: str | None = None) -> Explanation:
         """Return the explanation of a condition.
@@ -147,7 +158,7 @@ class _Explainer:
         The outcome is True if the condition matches the event, False if the negation of the
         condition matches it, and otherwise None.
         """
-        parser = Parser(self.space)
+        parser = Parser(self.space, types=self.types)
         predicates = parser.parse([text, f"NOT ({text})"])
         events = _build_event_batch(self.event, predicates.space)
         regions = predicates.regions
@@ -170,10 +181,7 @@ class _Explainer:
 
     def _read_values(self, node: exp.Expr) -> dict[str, Any]:
         """Return the event's values of the columns in a condition, by name."""
-        names = dict.fromkeys(
-            self.expressions.names.resolve_column(column.parts[0]).name
-            for column in node.find_all(exp.Column)
-        )
+        names = dict.fromkeys(column.name for column in self.expressions.names.find_columns(node))
         return {name: self.event.get(name) for name in names}
 
 
@@ -192,12 +200,11 @@ def _build_event_batch(event: Mapping[str, object], space: Space) -> Events:
 
 
 def _build_one_row_column(value: Any, attribute: Attribute) -> pa.Array:
-    """Return a value as a column of one row.
+    """Return a value as a column of one row; a floating-point number may be rounded.
 
     Raises:
         SchemaError: the value does not fit the type of the attribute, or the attribute is a
-            timestamp and the value is a `datetime` without a time zone. Floating-point numbers may
-            be rounded.
+            timestamp and the value is a `datetime` without a time zone.
     """
     type_ = type_to_arrow(attribute.type)
     is_naive = isinstance(value, dt.datetime) and value.tzinfo is None

@@ -8,6 +8,7 @@ may combine these in many ways. A single text is a batch of one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -184,8 +185,7 @@ class Parser:
         for _ in range(_MAX_TYPE_ROUNDS):
             if not parsed.missing_types or not isinstance(self._types, TypeAnalyzer):
                 break
-            missing = chain.from_iterable(parsed.missing_types.values())
-            self._types.ask(list(dict.fromkeys(missing)))
+            self._types.ask(Counter(chain.from_iterable(parsed.missing_types.values())))
             self._cache_keys.clear()
             self._compiled_templates.clear()
             parsed = self._parse_batch(texts)
@@ -193,7 +193,8 @@ class Parser:
             unresolved = parsed.missing_types if isinstance(self._types, TypeAnalyzer) else {}
             for row in unresolved:
                 problem = "Spark cannot determine the type of an expression in this predicate"
-                parsed.rejected[row] = PredicateError(problem, texts[row])
+                hint = "CAST it, or add a column with its value to the events"
+                parsed.rejected[row] = PredicateError(problem, texts[row], 0, hint)
             unresolved.clear()
         return parsed
 
@@ -269,8 +270,7 @@ class Parser:
         """
         for compiled, subgroup in self._find_or_compile(piece, group):
             if isinstance(compiled, CompiledTemplate) and compiled.missing_types:
-                for row in subgroup.rows:
-                    missing_types[row] = missing_types.get(row, ()) + compiled.missing_types
+                _add_missing_types(missing_types, compiled, subgroup)
                 continue
             if isinstance(compiled, PredicateError) or len(compiled.conjunctions) != 1:
                 unfit_rows.update(subgroup.rows)
@@ -303,7 +303,7 @@ class Parser:
                     rejected[subgroup.rows[0]] = compiled
                     continue
                 if compiled.missing_types:
-                    missing_types |= dict.fromkeys(subgroup.rows, compiled.missing_types)
+                    _add_missing_types(missing_types, compiled, subgroup)
                     continue
                 slots = LiteralColumns(subgroup.columns, len(subgroup.rows), self.space.settings)
                 rows = np.array(subgroup.rows, np.int64)
@@ -431,6 +431,17 @@ class Parser:
         if len(cache) >= self._max_templates:
             cache.clear()
         cache[key] = value
+
+
+def _add_missing_types(
+    missing_types: dict[int, tuple[str, ...]], compiled: CompiledTemplate, group: _TextGroup
+) -> None:
+    """Add the expressions whose types are missing to those of the texts of a group."""
+    for expression in compiled.missing_types:
+        columns = [group.columns[slot] for slot in expression.slots]
+        for i, row in enumerate(group.rows):
+            text = expression.fill([column[i] for column in columns])
+            missing_types[row] = (*missing_types.get(row, ()), text)
 
 
 def _check_texts(texts: Iterable[str]) -> Sequence[str]:

@@ -19,10 +19,12 @@ from covey.geometry.balls import Ball, Balls
 from covey.geometry.distances import Metric
 from covey.geometry.scalars import EXCEPT, ONLY, Scalars
 from covey.geometry.tags import TagRule, Tags
+from covey.language.late_conditions import LateCondition
 from covey.language.values.sql_literals import float32_literal, key_literal, quote_string
 from covey.space.events import ValueState
+from covey.space.guard import find_checked_expression
 from covey.space.keys import decode_key, key_domain
-from covey.space.space import Attribute
+from covey.space.space import LATE, Attribute
 from covey.space.text_bounds import TOP, Below
 from covey.space.types import DOUBLE, FLOAT, Type
 from covey.sql_names import quote_identifier
@@ -51,7 +53,7 @@ def render(regions: Regions, row: int) -> str:
     """
     if not 0 <= row < len(regions):
         raise InvalidArgumentError(
-            f"row must be at least 0 and less than the number of regions, {len(regions)}, got {row}"
+            f"row must be at least 0 and less than {len(regions)}, the number of regions; got {row}"
         )
     parts: list[str] = []
     for name, constraints in regions.constraints.items():
@@ -64,9 +66,13 @@ def render(regions: Regions, row: int) -> str:
 
 def _render_constraint(attribute: Attribute, batch: Scalars | Tags | Balls, i: int) -> list[str]:
     """Return the conditions of constraint `i` of a batch, to be joined with AND."""
+    if attribute.is_flag:
+        return [_render_condition(attribute.name)]
     name = f"({attribute.name})" if attribute.is_derived else quote_identifier(attribute.name)
     if isinstance(batch, Scalars):
         return _render_scalar(name, attribute.type, batch, i)
+    if isinstance(batch, Tags) and attribute.name == LATE:
+        return _render_late_conditions(batch.row(i))
     if isinstance(batch, Tags):
         return _render_tags(name, batch.row(i))
     return _render_balls(name, attribute.type, *batch.row(i))
@@ -136,6 +142,25 @@ def _find_shorter_bound(key: int, beyond: int, type_: Type) -> str | None:
     literal = key_literal(beyond, type_)
     is_plain = isinstance(value, float) and math.isfinite(value) and literal[0] != "'"
     return literal if is_plain and len(literal) < len(key_literal(key, type_)) else None
+
+
+def _render_late_conditions(rule: TagRule) -> list[str]:
+    """Return the late conditions of a rule."""
+    parts = []
+    for group in sorted(map(sorted, rule.groups)):
+        alternatives = [_render_condition(LateCondition.from_token(token).sql) for token in group]
+        parts.append(alternatives[0] if len(group) == 1 else f"({' OR '.join(alternatives)})")
+    return parts
+
+
+def _render_condition(sql: str) -> str:
+    """Return a condition that Spark computes, in the language of predicates.
+
+    A check whether an expression raises an exception is not part of the language. It becomes a
+    condition that is true unless the expression raises one.
+    """
+    checked = find_checked_expression(sql)
+    return sql if checked is None else f"(({checked}) IS NULL OR ({checked}) IS NOT NULL)"
 
 
 def _render_tags(name: str, rule: TagRule) -> list[str]:

@@ -88,14 +88,15 @@ class PlanDeployment:
             schema = StructType.fromDDL(self.event_schema)
         except PySparkException as error:
             raise InvalidArgumentError(
-                f"the schema of events {self.event_schema!r} cannot be parsed: {error}"
+                f"the schema of events {self.event_schema!r} cannot be parsed (an example is "
+                f"x DOUBLE, y DOUBLE): {error}"
             ) from None
         fields = schema.names if isinstance(schema, StructType) else []
         for name in self.plan.attributes:
             if name.lower() not in map(str.lower, fields):
                 raise InvalidArgumentError(
                     f"the schema of events {self.event_schema!r} has no {name}, which the filters "
-                    "of the plan use"
+                    "of the plan use: add it to the schema"
                 )
         for broker in (PUBLISHER, *range(len(self.plan.tree))):
             self.cluster.list_partitions(self.get_topic(broker))

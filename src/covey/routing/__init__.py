@@ -21,7 +21,7 @@ Modules, in the order in which a subscription passes through them:
 - `recent_buffer`: the newest advertised regions, which are compared one by one.
 - `advertised_index`: all advertised regions, in indexes of growing size.
 - `cell_strategy`: `HilbertCellStrategy`, which advertises the cells of all regions as ranges.
-- `region_ranges`: the ranges of each live region.
+- `region_ranges`: the ranges of positions of each live region.
 - `counted_ranges`: how many ranges contain each position.
 - `updates`: `RegionUpdate` and `CellUpdate`, what a link must advertise and withdraw.
 - `recommend`: tries each strategy on a sample and recommends one.

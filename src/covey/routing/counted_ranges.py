@@ -140,7 +140,7 @@ class CountedRanges:
         return len(self.advertised_ranges)
 
     def _apply_ranges(self, first: ArrayLike, last: ArrayLike, increment: int) -> RangeDelta:
-        """Add `increment` to the count of each position of each range; return what changed.
+        """Add `increment` to the counts of all positions of each range; return what changed.
 
         If the tree has no space for more blocks, it is enlarged, and the kernel is called again for
         the remaining ranges.

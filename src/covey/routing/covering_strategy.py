@@ -85,9 +85,8 @@ class CoveringStrategy:
         Cost: events × advertised regions, so use it for tests and small tables only.
         """
         is_admitted = np.zeros(len(events), np.bool_)
-        is_admitted[
-            BruteForceIndex(self._region_log.take(self.advertised_set)).match(events).query_rows
-        ] = True
+        result = BruteForceIndex(self._region_log.take(self.advertised_set)).match(events)
+        is_admitted[result.possible_pairs.query_rows] = True
         return is_admitted
 
     def add(self, numbers: Numbers, regions: Regions) -> RegionUpdate:

@@ -1,4 +1,4 @@
-"""Ranges of each live region of a routing table that advertises cells."""
+"""Ranges of positions on the Hilbert curve, for each live region of a `HilbertCellStrategy`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Numbers = NDArray[np.int64]
 
 
 class RegionRanges:
-    """Ranges by region number, stored one after another in two growing arrays."""
+    """Ranges of positions by region number, stored one after another in two growing arrays."""
 
     def __init__(self) -> None:
         self._first, self._last = np.empty(1024, np.int64), np.empty(1024, np.int64)

@@ -204,7 +204,7 @@ class RoutingTable(Generic[AdvertisedT, UpdateT]):
         table: RoutingTable[Any, Any] = cls(snapshot.space, strategy, first_number=first)
         for segment in snapshot.live_segments:
             batch = segment.take_live()
-            table.add(batch.ids.to_arrow().to_pylist(), batch.regions, batch.subscription_rows)
+            table.add(batch.ids.values.to_pylist(), batch.regions, batch.subscription_rows)
         return table, table.build_sync_update(known)
 
     def __len__(self) -> int:

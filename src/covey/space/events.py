@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from covey._argument_checks import check_arguments, check_rows
 from covey.errors import SchemaError
 from covey.space import keys
 from covey.space.ragged_array import RaggedArray
-from covey.space.space import Attribute, Space
+from covey.space.space import Space
 from covey.space.text_bounds import InvalidUtf8Text
 from covey.space.types import VOID, Type, type_from_arrow, type_to_arrow
 
@@ -112,6 +113,7 @@ class VectorColumn:
 
 
 Column = ScalarColumn | TagColumn | VectorColumn
+Reader = Callable[[pa.Array], Column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +148,10 @@ class Events:
                 f"events must be an Arrow table or record batch, got {type(batch).__name__}: "
                 "make one with pa.table(…)"
             )
-        columns: dict[str, Column] = {}
-        for attribute in space:
-            indices = batch.schema.get_all_field_indices(attribute.name)
-            if len(indices) > 1:
-                raise SchemaError(
-                    f"the events have {len(indices)} columns called {attribute.name!r}: rename or "
-                    "drop all but one"
-                )
-            if indices:
-                columns[attribute.name] = _read_column(batch.column(indices[0]), attribute)
+        columns = {
+            name: _read_column(batch.column(index), name, read)
+            for name, index, read in _choose_readers(batch.schema, space)
+        }
         return cls(space, batch.num_rows, columns)
 
     def __len__(self) -> int:
@@ -180,39 +176,70 @@ class Events:
     def __getitem__(self, name: str) -> Column:
         if name in self.columns:
             return self.columns[name]
-        problem = f"the events have no column {name!r}, which a subscription constrains"
-        if name in self.space and self.space[name].is_derived:
-            problem += ": let Spark compute it as a column whose name is the text of the expression"
-        raise SchemaError(problem)
+        is_derived = name in self.space and self.space[name].is_derived
+        remedy = (
+            "let Spark compute it as a column whose name is the text of the expression"
+            if is_derived
+            else "add it"
+        )
+        raise SchemaError(
+            f"the events have no column {name!r}, which a subscription constrains: {remedy}"
+        )
 
 
-def _read_column(column: pa.Array | pa.ChunkedArray, attribute: Attribute) -> Column:
-    """Return a column of events, encoded as the attribute's type requires.
+@lru_cache(maxsize=64)
+def _choose_readers(schema: pa.Schema, space: Space) -> tuple[tuple[str, int, Reader], ...]:
+    """Return for each attribute in a schema its name, its column number, and the column's reader.
 
     Raises:
-        SchemaError: the column does not fit the type.
+        SchemaError: a column occurs twice, or has another type than its attribute.
+    """
+    readers = []
+    for attribute in space:
+        indices = schema.get_all_field_indices(attribute.name)
+        if len(indices) > 1:
+            raise SchemaError(
+                f"the events have {len(indices)} columns called {attribute.name!r}: rename or "
+                "drop all but one"
+            )
+        if not indices:
+            continue
+        actual, expected = type_from_arrow(schema.field(indices[0]).type), attribute.type
+        if not _is_compatible(actual, expected):
+            raise SchemaError(
+                f"column {attribute.name!r} is {actual}, but the attribute of this name in the "
+                f"space is {expected}: cast the column to {type_to_arrow(expected)}"
+            )
+        readers.append((attribute.name, indices[0], _find_reader(expected)))
+    return tuple(readers)
+
+
+def _find_reader(type_: Type) -> Reader:
+    """Return the function that encodes columns of events as the type of an attribute requires."""
+    if type_.is_vector:
+        return partial(_read_vectors, length=type_.length)
+    if type_.is_tags:
+        return _read_tags
+    if type_.is_text:
+        return _read_texts
+    encode = keys.find_column_encoder(type_)
+    return lambda column: ScalarColumn(*encode(column))
+
+
+def _read_column(column: pa.Array | pa.ChunkedArray, name: str, read: Reader) -> Column:
+    """Return a column of events, encoded by its reader.
+
+    Raises:
+        SchemaError: a value does not fit the type.
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
-    actual, expected = type_from_arrow(column.type), attribute.type
-    if not _is_compatible(actual, expected):
-        raise SchemaError(
-            f"column {attribute.name!r} is {actual}, but the attribute of this name in the space "
-            f"is {expected}: cast the column to {type_to_arrow(expected)}"
-        )
     try:
-        if expected.is_vector:
-            return _read_vectors(column, expected.length)
-        if expected.is_tags:
-            return _read_tags(column)
-        if expected.is_text:
-            texts = DictionaryTexts.from_arrow(column.cast(pa.string()).fill_null(""))
-            return ScalarColumn(texts.values, np.asarray(column.is_valid()), texts)
-        return ScalarColumn(*keys.encode_column(column, expected))
+        return read(column)
     except (SchemaError, pa.ArrowInvalid) as error:
-        raise SchemaError(f"column {attribute.name!r}: {error}") from None
+        raise SchemaError(f"column {name!r}: {error}") from None
 
 
 def _is_compatible(actual: Type, expected: Type) -> bool:
@@ -229,6 +256,11 @@ def _is_compatible(actual: Type, expected: Type) -> bool:
     return (actual.is_integral and expected.is_integral) or (
         actual.is_decimal and expected.is_decimal
     )
+
+
+def _read_texts(column: pa.Array) -> ScalarColumn:
+    texts = DictionaryTexts.from_arrow(column.cast(pa.string()).fill_null(""))
+    return ScalarColumn(texts.values, np.asarray(column.is_valid()), texts)
 
 
 def _read_tags(column: pa.Array) -> TagColumn:

@@ -12,7 +12,15 @@ guarded expressions have in common only once, outside of both guards.
 
 from __future__ import annotations
 
-__all__ = ["build_computability_check", "guard_expression"]
+__all__ = [
+    "build_computability_check",
+    "find_checked_expression",
+    "guard_condition",
+    "guard_expression",
+]
+
+_CHECK_START = "try_to_binary(CASE WHEN spark_partition_id() >= 0 THEN if(xxhash64("
+_CHECK_END = ") = 0, 'no', 'yes') END, 'utf-8') IS NOT NULL"
 
 
 def build_computability_check(expression: str) -> str:
@@ -21,9 +29,27 @@ def build_computability_check(expression: str) -> str:
     >>> build_computability_check("price / qty").startswith("try_to_binary(CASE WHEN")
     True
     """
-    computed = f"if(xxhash64({expression}) = 0, 'no', 'yes')"
-    hidden = f"CASE WHEN spark_partition_id() >= 0 THEN {computed} END"
-    return f"try_to_binary({hidden}, 'utf-8') IS NOT NULL"
+    return f"{_CHECK_START}{expression}{_CHECK_END}"
+
+
+def find_checked_expression(sql: str) -> str | None:
+    """Return the expression of `build_computability_check`, or None for any other SQL.
+
+    >>> find_checked_expression(build_computability_check("price / qty"))
+    'price / qty'
+    """
+    if not (sql.startswith(_CHECK_START) and sql.endswith(_CHECK_END)):
+        return None
+    return sql[len(_CHECK_START) : -len(_CHECK_END)]
+
+
+def guard_condition(condition: str) -> str:
+    """Return the SQL of a boolean: whether a condition holds and can be computed.
+
+    Other than in `guard_expression`, Spark computes the condition only once.
+    """
+    hidden = f"CASE WHEN spark_partition_id() >= 0 THEN if({condition}, 'y', 'n') END"
+    return f"coalesce(try_to_binary({hidden}, 'utf-8') = X'79', false)"
 
 
 def guard_expression(expression: str) -> str:

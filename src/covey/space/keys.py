@@ -16,6 +16,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -38,10 +39,12 @@ __all__ = [
     "encode_column",
     "encode_double",
     "encode_floats",
+    "find_column_encoder",
     "key_domain",
 ]  # fmt: skip
 
 Keys = NDArray[Any]  # int64, or objects: str and Below for text, int for long decimals
+ColumnEncoder = Callable[[pa.Array], tuple[Keys, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,23 +181,41 @@ def encode_column(column: pa.Array, type_: Type) -> tuple[Keys, NDArray[np.bool_
     Raises:
         SchemaError: a value does not fit the type.
     """
-    valid = np.asarray(column.is_valid())
+    return find_column_encoder(type_)(column)
+
+
+@cache
+def find_column_encoder(type_: Type) -> ColumnEncoder:
+    """Return the function that encodes columns of a type as `encode_column` does."""
     if type_.is_text:
-        keys = np.empty(len(column), object)
-        keys[:] = column.cast(pa.string()).fill_null("").to_pylist()
-        return keys, valid
-    try:
-        column = column.cast(type_to_arrow(type_))
-    except pa.ArrowInvalid as error:
-        raise SchemaError(f"a value does not fit type {type_}: {error}") from None
+        return _encode_texts
+    arrow_type, encode = type_to_arrow(type_), _find_value_encoder(type_)
+
+    def encode_values(column: pa.Array) -> tuple[Keys, NDArray[np.bool_]]:
+        try:
+            values = column.cast(arrow_type)
+        except pa.ArrowInvalid as error:
+            raise SchemaError(f"a value does not fit type {type_}: {error}") from None
+        return encode(values), np.asarray(column.is_valid())
+
+    return encode_values
+
+
+def _find_value_encoder(type_: Type) -> Callable[[pa.Array], Keys]:
+    """Return the function that returns the keys of a column of exactly this type, not a text."""
     if type_.is_decimal:
-        return _unscaled_integers(column, type_.precision > 18), valid
-    if type_.name == "boolean":
-        return column.cast(pa.int8()).fill_null(0).to_numpy().astype(np.int64), valid
+        is_wide = type_.precision > 18
+        return lambda column: _unscaled_integers(column, is_wide)
     if type_.is_fractional:
-        return encode_floats(column.fill_null(0.0).to_numpy()), valid
-    width = pa.int32() if type_.name == "date" else pa.int64()
-    return column.cast(width).fill_null(0).to_numpy().astype(np.int64), valid
+        return lambda column: encode_floats(column.fill_null(0.0).to_numpy())
+    width = {"boolean": pa.int8(), "date": pa.int32()}.get(type_.name, pa.int64())
+    return lambda column: column.cast(width).fill_null(0).to_numpy().astype(np.int64)
+
+
+def _encode_texts(column: pa.Array) -> tuple[Keys, NDArray[np.bool_]]:
+    keys = np.empty(len(column), object)
+    keys[:] = column.cast(pa.string()).fill_null("").to_pylist()
+    return keys, np.asarray(column.is_valid())
 
 
 def decode_key(key: Any, type_: Type) -> Any:

@@ -36,6 +36,8 @@ class PredicateLimits:
             many alternatives or elements, references to groups, and patterns that are not
             literals. Such a pattern may crash Spark, because the depth of its stack grows with the
             length of the text.
+        any_argument: whether arguments that may use up the memory or the time of Spark need not be
+            literals: formats, schemas, paths, and sizes such as the 100 in `repeat(x, 100)`.
         functions: user-defined functions that predicates may call, in lower case. They must be
             deterministic.
 
@@ -49,6 +51,7 @@ class PredicateLimits:
     max_depth: int = 60
     max_growth: int = 10_000
     any_regex: bool = False
+    any_argument: bool = False
     functions: tuple[str, ...] = ()
 
     @classmethod
@@ -62,7 +65,7 @@ class PredicateLimits:
         >>> PredicateLimits.from_dict({"depth": 5})
         Traceback (most recent call last):
         covey.errors.SchemaError: no limit is called 'depth': use max_characters, \
-max_template, max_depth, max_growth, any_regex, functions
+max_template, max_depth, max_growth, any_regex, any_argument, functions
         """
         names = [field.name for field in dataclass_fields(cls)]
         for name in fields:

@@ -18,9 +18,16 @@ from covey.errors import SchemaError
 from covey.space.guard import build_computability_check, guard_expression
 from covey.space.limits import PredicateLimits
 from covey.space.time_zones import Clock, TimeZones, find_clock, is_system_zone
-from covey.space.types import BOOLEAN, FLOAT, Type, type_from_arrow, vector_type
+from covey.space.types import BOOLEAN, FLOAT, TAGS, Type, type_from_arrow, vector_type
 
-__all__ = ["Attribute", "SessionSettings", "Space"]
+__all__ = ["LATE", "Attribute", "SessionSettings", "Space"]
+
+LATE = "covey.late"
+"""Name of the attribute whose required tokens are the late conditions of a region.
+
+Every space has this attribute, but events have no values of it: Spark evaluates a late condition
+only for the events that satisfy all other constraints of the region.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,8 @@ class Attribute:
             which it would raise, the attribute is null, and `flag` distinguishes this null from a
             real null.
         is_flag: whether the attribute is the `flag` of another attribute.
+        is_late: whether the attribute is the template of late conditions. Spark evaluates it only
+            for candidates, and it is not an attribute of events.
     """
 
     name: str
@@ -116,6 +125,7 @@ class Attribute:
     is_derived: bool = False
     can_raise: bool = False
     is_flag: bool = False
+    is_late: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self, raises=SchemaError)
@@ -134,6 +144,8 @@ class Attribute:
 
 
 _DEFAULT_LIMITS = PredicateLimits()
+_LATE_ATTRIBUTE = Attribute(LATE, TAGS, is_derived=True)
+_MAX_SHOWN_NAMES = 8  # names of attributes in a message
 
 
 class _SpaceMeta(type):
@@ -160,7 +172,6 @@ class Space(metaclass=_SpaceMeta):
         columns: the columns of events, including columns that cannot be attributes.
         derived: the derived attributes of the predicates that were parsed so far, with their flags.
         settings: session settings on which the meaning of predicates depends.
-        max_derived: largest number of derived attributes, not counting flags.
         limits: limits of predicates.
 
     >>> space = Space.from_types({"symbol": pa.string(), "price": pa.float64()})
@@ -171,26 +182,18 @@ class Space(metaclass=_SpaceMeta):
     columns: tuple[Attribute, ...]
     derived: tuple[Attribute, ...] = ()
     settings: SessionSettings = SessionSettings()
-    max_derived: int = 64
     limits: PredicateLimits = _DEFAULT_LIMITS
     _by_name: Mapping[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_fields(self, raises=SchemaError)
-        if self.max_derived < 0:
-            raise SchemaError(f"max_derived must be at least 0, got {self.max_derived}")
-        by_name: dict[str, Attribute] = {}
+        by_name = {LATE: _LATE_ATTRIBUTE}
         for attribute in self.columns + self.derived:
+            if attribute.is_late:
+                continue
             if attribute.name in by_name:
                 raise SchemaError(f"two attributes are called {attribute.name!r}: rename one")
             by_name[attribute.name] = attribute
-        count = sum(not attribute.is_flag for attribute in self.derived)
-        if count > self.max_derived:
-            raise SchemaError(
-                f"a space may have at most {self.max_derived} derived attributes, got {count}: "
-                "Spark computes each of them for every event, so use fewer different expressions "
-                "in predicates, or raise max_derived (maxDerived of a Matcher)"
-            )
         object.__setattr__(self, "_by_name", by_name)
 
     @classmethod
@@ -201,7 +204,6 @@ class Space(metaclass=_SpaceMeta):
         *,
         vectors: Mapping[str, int] | None = None,
         settings: SessionSettings | None = None,
-        max_derived: int = 64,
         limits: PredicateLimits | None = None,
     ) -> Space:
         """Return the space of an Arrow schema.
@@ -211,7 +213,6 @@ class Space(metaclass=_SpaceMeta):
                 attributes may read them.
             vectors: lengths of the `array<float>` columns that are vectors, by column name.
             settings: session settings; default: UTC and ANSI mode.
-            max_derived: largest number of derived attributes.
             limits: limits of predicates; default: `PredicateLimits()`.
 
         Raises:
@@ -219,7 +220,9 @@ class Space(metaclass=_SpaceMeta):
                 not a vector of the given length.
         """
         if not isinstance(schema, pa.Schema):
-            raise SchemaError(f"schema must be an Arrow schema, got {type(schema).__name__}")
+            raise SchemaError(
+                f"schema must be an Arrow schema such as table.schema, got {type(schema).__name__}"
+            )
         lengths = dict(vectors or {})
         columns = []
         for arrow_field in schema:
@@ -228,17 +231,22 @@ class Space(metaclass=_SpaceMeta):
                 length = lengths.pop(arrow_field.name)
                 if type_.element != FLOAT or type_.length not in (0, length) or length < 1:
                     raise SchemaError(
-                        f"column {arrow_field.name!r} is {type_}, not a vector of {length} floats"
+                        f"column {arrow_field.name!r} is {type_}, not a vector of {length} floats: "
+                        "correct its entry in vectors, or make it array<float>"
                     )
                 type_ = vector_type(length)
             columns.append(Attribute(arrow_field.name, type_))
         if lengths:
             missing = ", ".join(map(repr, lengths))
-            raise SchemaError(f"vectors names columns that the schema does not have: {missing}")
+            raise SchemaError(
+                f"vectors names columns that the schema does not have: {missing}; the columns are "
+                f"{', '.join(schema.names)}"
+            )
         return cls(
-            tuple(columns), settings=settings or SessionSettings(), max_derived=max_derived,
+            tuple(columns),
+            settings=settings or SessionSettings(),
             limits=limits or PredicateLimits(),
-        )  # fmt: skip
+        )
 
     @classmethod
     @check_arguments(raises=SchemaError)
@@ -248,7 +256,6 @@ class Space(metaclass=_SpaceMeta):
         *,
         vectors: Mapping[str, int] | None = None,
         settings: SessionSettings | None = None,
-        max_derived: int = 64,
         limits: PredicateLimits | None = None,
     ) -> Space:
         """Return the space of columns with these names and types.
@@ -257,7 +264,6 @@ class Space(metaclass=_SpaceMeta):
             types: Arrow types by column name, in the order of the columns.
             vectors: lengths of the `array<float>` columns that are vectors, by column name.
             settings: session settings; default: UTC and ANSI mode.
-            max_derived: largest number of derived attributes.
             limits: limits of predicates; default: `PredicateLimits()`.
 
         Raises:
@@ -270,18 +276,21 @@ class Space(metaclass=_SpaceMeta):
             raise SchemaError(
                 f"types must be Arrow types by name, such as {{'price': pa.float64()}}: {error}"
             ) from None
-        return cls.from_arrow(
-            schema, vectors=vectors, settings=settings, max_derived=max_derived, limits=limits
-        )
+        return cls.from_arrow(schema, vectors=vectors, settings=settings, limits=limits)
 
     def __iter__(self) -> Iterator[Attribute]:
-        return (a for a in self.columns + self.derived if a.type.is_attribute)
+        return (a for a in self.columns + self.derived if a.type.is_attribute and not a.is_late)
 
     def __getitem__(self, name: str) -> Attribute:
         try:
             return self._by_name[name]
         except (KeyError, TypeError):
-            raise SchemaError(f"the space has no attribute {name!r}") from None
+            names = [attribute.name for attribute in self]
+            shown = ", ".join(names[:_MAX_SHOWN_NAMES]) or "none"
+            more = "…" if len(names) > _MAX_SHOWN_NAMES else ""
+            raise SchemaError(
+                f"the space has no attribute {name!r}: its attributes are {shown}{more}"
+            ) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
@@ -294,16 +303,19 @@ class Space(metaclass=_SpaceMeta):
     def with_derived(self, *attributes: Attribute) -> Space:
         """Return this space with further derived attributes; those that it already has are ignored.
 
+        A template of late conditions may have the name of another attribute.
+
         Raises:
-            SchemaError: a column has the name of a derived attribute, or there are more than
-                `max_derived` derived attributes.
+            SchemaError: a column has the name of a derived attribute.
         """
         for attribute in attributes:
-            if attribute.name in self._by_name and not self._by_name[attribute.name].is_derived:
+            known = None if attribute.is_late else self._by_name.get(attribute.name)
+            if known is not None and not known.is_derived:
                 raise SchemaError(
                     f"{attribute.name!r} is both an expression and the name of a column: rename "
                     "the column"
                 )
-        by_name = {a.name: a for a in attributes if a.name not in self._by_name}
-        new = tuple(by_name.values())
-        return replace(self, derived=self.derived + new) if new else self
+        known_names = {(a.name, a.is_late) for a in self.derived}
+        new = {(a.name, a.is_late): a for a in attributes}
+        added = tuple(attribute for key, attribute in new.items() if key not in known_names)
+        return replace(self, derived=self.derived + added) if added else self

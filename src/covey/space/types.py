@@ -191,7 +191,7 @@ def type_to_arrow(type_: Type) -> pa.DataType:
     For a vector, this is a list of floats of any length.
 
     Raises:
-        SchemaError: the type has no Arrow type.
+        SchemaError: the type has no counterpart in Arrow.
     """
     if type_.is_decimal:
         return pa.decimal128(type_.precision, type_.scale)

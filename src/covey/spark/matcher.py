@@ -80,8 +80,6 @@ class Matcher(
     - `handleInvalid`: `"skip"` only lists rejected subscriptions, and `"error"` raises the error of
       the rejected subscription with the smallest id.
     - `vectors`: for each `array<float>` column that distances use, the number of its elements.
-    - `maxDerived`: largest number of different expressions, other than columns, that all predicates
-      together may compare; Spark computes each of them for every event.
     - `limits`: `covey.space.PredicateLimits`, or a dictionary of its fields: limits of the size and
       the regular expressions of predicates, and the user-defined functions that they may call.
     - `validFromCol`, `validToCol`: columns with the start and the end of the validity interval of a
@@ -121,7 +119,6 @@ class Matcher(
         outputCol: str | None = None,
         handleInvalid: str | None = None,
         vectors: Mapping[str, int] | None = None,
-        maxDerived: int | None = None,
         limits: PredicateLimits | Mapping[str, object] | None = None,
         validFromCol: str | None = None,
         validToCol: str | None = None,
@@ -162,13 +159,6 @@ class Matcher(
         """Set the number of elements of each vector column."""
         return self._set_validated({"vectors": value})
 
-    def setMaxDerived(self, value: int) -> Self:
-        """Set the largest number of different expressions that predicates may compare.
-
-        Columns do not count as expressions.
-        """
-        return self._set_validated({"maxDerived": value})
-
     def setLimits(self, value: PredicateLimits | Mapping[str, object]) -> Self:
         """Set the limits of predicates."""
         return self._set_validated({"limits": value})
@@ -207,7 +197,7 @@ class Matcher(
         Raises:
             InvalidArgumentError: a parameter or a column is missing or does not fit.
             PredicateError: a subscription is rejected, and `handleInvalid` is `"error"`.
-            SchemaError: the session settings are not supported.
+            SchemaError: the session settings or the schema of events are not supported.
         """
         if events is None:
             model: MatcherModel = super().fit(dataset, params)
@@ -240,8 +230,7 @@ class Matcher(
             )
         prepare_worker_python(spark)
         space = build_space(schema, read_session_settings(spark), self._param_value(self.vectors))
-        limits = self._predicate_limits()
-        space = replace(space, max_derived=self._param_value(self.maxDerived), limits=limits)
+        space = replace(space, limits=self._predicate_limits())
         id_name = self._param_value(self.idCol)
         id_kind = IdType.from_spark(id_name, find_column_type(dataset, id_name, "idCol")).kind
         location = create_store_location(spark, self._param_value(self.storePath))

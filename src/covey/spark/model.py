@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from covey.spark.fitting.subscription_loader import find_column_type, load_subsc
 from covey.spark.fitting.task_results import REJECTION_COLUMNS
 from covey.spark.id_types import IdType
 from covey.spark.matching.evaluation_errors import FindUndecidedTask, find_raising_attributes
+from covey.spark.matching.late_errors import find_late_errors
+from covey.spark.matching.late_evaluation import LateEvaluation, LateOutput, decide_candidates
 from covey.spark.matching.match_task import MatchTask
 from covey.spark.matching.output import ArrayRows, OutputFormat, PairRows
 from covey.spark.matching.table_function import build_table_function
@@ -30,17 +32,45 @@ from covey.spark.model_io import ModelReader, ModelWriter
 from covey.spark.model_state import ModelState
 from covey.spark.params import MatcherParams
 from covey.spark.schemas import check_event_columns, select_attribute, select_column
-from covey.spark.session_settings import check_session_settings, with_time_zones
+from covey.spark.session_settings import (
+    check_session_settings,
+    read_setting_values,
+    with_time_zones,
+)
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, select_attribute_or_time
 from covey.spark.workers import prepare_worker_python
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.spark.zones.rebalance import compute_zone_loads, rebalance_model
-from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask, forwarded_schema
+from covey.spark.zones.smart_tasks import HomeMatchTask, ZoneMatchTask
 
 __all__ = ["MatcherModel"]
 
 _MAX_SAMPLE_EVENTS = 20_000  # events from which the work of zones is estimated
+
+
+@dataclass(frozen=True, slots=True)
+class _PreparedTransform:
+    """Columns, task and output schema of `transform`, which the next call may use again.
+
+    Args:
+        key: the session, the schema of events, and the values of settings and parameters. A call
+            with another key prepares again.
+        columns: columns of events that the task receives.
+        task: the task; without its zone column.
+        output_schema: schema of the rows that the task returns.
+        event_names: names of the columns of events in the output.
+        copied_fields: fields of events that the task returns; the first are those of the output.
+        late: the evaluation of late conditions.
+    """
+
+    key: tuple[object, ...]
+    columns: Sequence[Column]
+    task: MatchTask
+    output_schema: StructType
+    event_names: Sequence[str]
+    copied_fields: StructType
+    late: LateEvaluation
 
 
 class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"]):
@@ -53,13 +83,18 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
     shuffled first; with `replication="smart"` there are two shuffles and two `mapInArrow`. Spark
     sends only two kinds of columns to Python: those that some subscription constrains, and those of
     the output. It computes each derived attribute once per event. The memory of a worker does not
-    grow with the number of events or of matches. The index, or its part for one zone, is mapped
-    from files, and the workers of a machine share the mapped memory.
+    grow with the numbers of events and matches, except for the matches of one event. The index, or
+    its part for one zone, is mapped from files, and the workers of a machine share the mapped
+    memory.
     """
 
     def __init__(self, state: ModelState) -> None:
         super().__init__()
         self._state = state
+        self._last_prepared: _PreparedTransform | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "_last_prepared": None}  # columns of Spark cannot be pickled
 
     @property
     def storeVersion(self) -> int:
@@ -139,6 +174,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             removed_column=removed,
             refusal_column=refused,
             known_attributes=state.space.derived,
+            known_count=state.subscription_count,
         )
         return self._copyValues(MatcherModel(replace(updated, partitioner=state.partitioner)))
 
@@ -204,7 +240,9 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             text = F.lit(f"{reasons[expression.name]} In {expression.name}")
             reason = F.when(F.col("expression") == number, text).otherwise(reason)
         groups = pairs.withColumn("reason", reason).groupBy(F.col("id").alias(id_name), "reason")
-        return groups.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
+        errors = groups.agg(F.count(F.lit(1)).alias("count"), F.first("event").alias("event"))
+        late_errors = self._find_late_errors(events, event_fields)
+        return errors if late_errors is None else errors.unionByName(late_errors)
 
     @check_arguments
     def zoneLoad(self, events: DataFrame) -> NDArray[np.float64]:
@@ -253,10 +291,16 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             name: name of the function in the active session.
 
         Raises:
+            InvalidArgumentError: subscriptions have late conditions, which Spark evaluates.
             SchemaError: the session settings do not fit the model.
         """
         spark = SparkSession.active()
         schema = self._event_schema() or StructType()
+        if LateEvaluation.for_space(self._state.space).templates:
+            raise InvalidArgumentError(
+                "subscriptions have late conditions, which a table function cannot evaluate: use "
+                "transform"
+            )
         prepare_worker_python(spark)
         check_session_settings(self._state.space, spark)
         event_fields = self._select_event_fields(schema)
@@ -285,59 +329,125 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
 
     @check_arguments
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        prepare_worker_python(dataset.sparkSession)
-        check_session_settings(self._state.space, dataset.sparkSession)
-        event_fields = self._select_event_fields(dataset.schema)
-        names = self._state.constrained_attributes
-        check_event_columns(self._state.space, [n for n in names if n != VALIDITY], dataset.schema)
-        columns = [select_column(name) for name in event_fields.names]
-        attribute_columns = {}
-        for name in names:
-            is_output = name in event_fields.names and not self._state.space[name].is_derived
-            attribute_columns[name] = event_fields.names.index(name) if is_output else len(columns)
-            if not is_output:
-                columns.append(self._attribute(name))
-        output_format = self._build_output_format(event_fields)
-        partitioner = self._state.partitioner
-        task = self._build_match_task(attribute_columns, output_format)
+        spark, schema = dataset.sparkSession, dataset.schema
+        values = read_setting_values(spark)
+        key = spark, schema, values, str(self.extractParamMap())
+        prepared, partitioner = self._last_prepared, self._state.partitioner
+        if prepared is None or prepared.key != key:
+            prepare_worker_python(spark)
+            check_session_settings(self._state.space, spark, values=values)
+            self._last_prepared = prepared = self._prepare_transform(schema, key)
+        task, late = prepared.task, prepared.late
         if partitioner is None:
-            selected = dataset.select(*(c.alias(f"c{i}") for i, c in enumerate(columns)))
+            selected = dataset.select(*(c.alias(f"c{i}") for i, c in enumerate(prepared.columns)))
         else:
-            hash_columns = list(attribute_columns.values())
-            selected = partitioner.route_events(dataset, columns, hash_columns, self._attribute)
-            task = replace(task, zone_column=len(columns))
+            hash_columns = list(task.attribute_columns.values())
+            selected = partitioner.route_events(
+                dataset, prepared.columns, hash_columns, self._attribute
+            )
+            task = replace(task, zone_column=len(prepared.columns))
             if partitioner.is_smart:
-                return self._match_smart_zones(
-                    selected, partitioner, attribute_columns, output_format, event_fields
-                )
-        schema = output_format.output_schema(event_fields, self._state.id_type)
-        return selected.mapInArrow(task, schema)
+                matches = self._match_smart_zones(selected, partitioner, prepared)
+                output_names = (*prepared.event_names, self._output_col_name())
+                return matches.select(*map(select_column, output_names))
+        rows = selected.mapInArrow(task, prepared.output_schema)
+        if not late.templates:
+            return rows
+        as_arrays = self._param_value(self.outputMode) == "arrays"
+        return decide_candidates(
+            rows, late, prepared.event_names, self._output_col_name(), as_arrays=as_arrays
+        )
+
+    def _prepare_transform(self, schema: StructType, key: tuple[object, ...]) -> _PreparedTransform:
+        """Check the columns of events, and prepare `transform` for them."""
+        event_fields = self._select_event_fields(schema)
+        names = self._state.constrained_attributes
+        space, late = self._state.space, LateEvaluation.for_space(self._state.space)
+        read_columns = late.find_columns([column.name for column in space.columns])
+        checked_names = dict.fromkeys([*(n for n in names if n != VALIDITY), *read_columns])
+        check_event_columns(space, list(checked_names), schema)
+        if late.templates:
+            late.check_names(schema.names)
+        copied_fields = late.add_fields(event_fields, schema, space)
+        columns, attribute_columns = self._select_task_columns(copied_fields.names)
+        output_format = self._build_output_format(event_fields)
+        if late.templates:
+            id_type = IdType.from_spark("id", self._state.id_type)
+            keeps_all = isinstance(output_format, ArrayRows)
+            output_format = LateOutput(tuple(copied_fields.names), id_type, late, keeps_all)
+        return _PreparedTransform(
+            key,
+            columns,
+            self._build_match_task(attribute_columns, output_format),
+            output_format.output_schema(copied_fields, self._state.id_type),
+            event_fields.names,
+            copied_fields,
+            late,
+        )
+
+    def _select_task_columns(
+        self, copied_names: Sequence[str]
+    ) -> tuple[list[Column], dict[str, int]]:
+        """Return the columns that a task needs, and the number of the column of each attribute.
+
+        The columns that are copied to the output come first.
+        """
+        columns, attribute_columns = [select_column(name) for name in copied_names], {}
+        for name in self._state.constrained_attributes:
+            is_copied = name in copied_names and not self._state.space[name].is_derived
+            attribute_columns[name] = copied_names.index(name) if is_copied else len(columns)
+            if not is_copied:
+                columns.append(self._attribute(name))
+        return columns, attribute_columns
+
+    def _find_late_errors(self, events: DataFrame, event_fields: StructType) -> DataFrame | None:
+        """Return the subscriptions whose late conditions raise errors, or None if none can raise.
+
+        The result is a part of the result of `errors`.
+        """
+        late = LateEvaluation.for_space(self._state.space)
+        if not any(template.can_raise for template in late.templates):
+            return None
+        id_name = self._param_value(self.idCol)
+        id_type = IdType.from_spark(id_name, self._state.id_type)
+        copied_fields = late.add_fields(event_fields, events.schema, self._state.space)
+        columns, attribute_columns = self._select_task_columns(copied_fields.names)
+        output_format = LateOutput(tuple(copied_fields.names), id_type, late, keeps_all=False)
+        rows = events.select(*(c.alias(f"c{i}") for i, c in enumerate(columns))).mapInArrow(
+            self._build_match_task(attribute_columns, output_format),
+            output_format.output_schema(copied_fields, self._state.id_type),
+        )
+        return find_late_errors(rows, late, copied_fields, event_fields, id_name)
 
     def _match_smart_zones(
         self,
         routed_events: DataFrame,
         partitioner: ZonePartitioner,
-        attribute_columns: Mapping[str, int],
-        output_format: OutputFormat,
-        event_fields: StructType,
+        prepared: _PreparedTransform,
     ) -> DataFrame:
         """Return the matches of events in their own zones and in zones to which they are forwarded.
 
-        Events are forwarded to the home zones of covered subscriptions.
+        Events are forwarded to the home zones of covered subscriptions. The result has the columns
+        of `copied_fields`, and the column with ids.
         """
-        assert isinstance(output_format, PairRows)
-        state = self._state
+        state, name = self._state, self._output_col_name()
+        attribute_columns = prepared.task.attribute_columns
+        copied_fields, late = prepared.copied_fields, prepared.late
         version = state.location, state.version, state.label, attribute_columns
-        zone_task = ZoneMatchTask(*version, tuple(routed_events.columns), output_format.id_type)
+        id_type = IdType.from_spark(name, state.id_type)
+        zone_task = ZoneMatchTask(*version, tuple(routed_events.columns), id_type, late)
         forwarded = routed_events.mapInArrow(
-            zone_task, forwarded_schema(routed_events.schema, state.id_type)
+            zone_task, zone_task.output_format.output_schema(routed_events.schema, state.id_type)
         )
         hash_columns = [routed_events.columns[column] for column in attribute_columns.values()]
-        shuffled = partitioner.shuffle_by_zone(forwarded, hash_columns)
-        return shuffled.mapInArrow(
-            HomeMatchTask(*version, output_format),
-            output_format.output_schema(event_fields, state.id_type),
+        shuffled = partitioner.shuffle_by_zone(zone_task.rename_outputs(forwarded), hash_columns)
+        home_task = HomeMatchTask(
+            *version, late.to_pair_format(PairRows(tuple(copied_fields.names), name, id_type))
         )
+        rows = shuffled.mapInArrow(
+            home_task, home_task.output_format.output_schema(copied_fields, state.id_type)
+        )
+        return late.filter_rows(rows) if late.templates else rows
 
     def _attribute(self, name: str) -> Column:
         """Return the expression with which Spark computes an attribute or the time of an event."""

@@ -145,10 +145,13 @@ def _read_metadata(path: str) -> dict[str, Any]:
         )
         metadata["covey"]["version"]
     except (FileNotFoundError, NotADirectoryError):
-        raise StoreError(f"there is no model at {path}") from None
+        raise StoreError(
+            f"there is no model at {path}: check the path, or save a model there"
+        ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            f"{path}/{_METADATA_FILE} is not the metadata of a covey model: {error!r}"
+            f"{path}/{_METADATA_FILE} is not the metadata of a covey model ({error!r}): fit and "
+            "save the model again"
         ) from None
     return metadata
 

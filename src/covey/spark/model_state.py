@@ -73,13 +73,14 @@ class ModelState:
             content: the JSON values.
 
         Raises:
-            StoreError: the content has another format, so another version of covey wrote it.
+            StoreError: the content has another format, because another release of covey wrote it,
+                or its space cannot be read.
         """
         fields: Mapping[str, Any] = content
         if fields.get("format") != _FORMAT:
             raise StoreError(
-                f"the model has format {fields.get('format', 1)}, but this version of covey reads "
-                f"format {_FORMAT}: fit it again"
+                f"the model has format {fields.get('format', 1)}, but this release of covey reads "
+                f"format {_FORMAT}: use the release that wrote it, or fit it again"
             )
         partitioner = fields["partitioner"]
         return cls(
@@ -87,7 +88,7 @@ class ModelState:
             fields["version"],
             fields["label"],
             fields["subscription_count"],
-            space_from_json(fields["space"]),
+            space_from_json(fields["space"], "the model"),
             tuple(fields["constrained_attributes"]),
             StructType.fromJson(json.loads(fields["id_type"])).fields[0].dataType,
             fields["rejected_path"],

@@ -120,14 +120,6 @@ def _to_vector_lengths(value: object) -> dict[str, int]:
     return {str(name): int(length) for name, length in value.items()}
 
 
-def _to_max_derived(value: object) -> int:
-    if _is_whole_number(value) and 0 <= value < 1 << 31:
-        return int(value)
-    raise InvalidArgumentError(
-        f"maxDerived must be a whole number from 0 to {(1 << 31) - 1}, got {format_value(value)}"
-    )
-
-
 def _to_limits_json(value: object) -> dict[str, Any]:
     """Return limits as JSON values, the form in which Spark ML saves them."""
     try:
@@ -189,12 +181,6 @@ class MatcherParams(Params):
     vectors: Param[dict[str, int]] = Param(
         Params._dummy(), "vectors", "the length of each vector column", _to_vector_lengths
     )
-    maxDerived: Param[int] = Param(
-        Params._dummy(),
-        "maxDerived",
-        "the largest number of different expressions, other than columns, that predicates compare",
-        _to_max_derived,
-    )
     limits: Param[dict[str, Any]] = Param(
         Params._dummy(), "limits", "the limits of predicates", _to_limits_json
     )
@@ -241,7 +227,6 @@ class MatcherParams(Params):
             outputMode="pairs",
             handleInvalid="skip",
             vectors={},
-            maxDerived=64,
             limits=_to_limits_json(PredicateLimits()),
             zones="1",
             replication="pure",
@@ -282,13 +267,6 @@ class MatcherParams(Params):
     def getVectors(self) -> dict[str, int]:
         """Return the number of elements of each vector column."""
         return self.getOrDefault(self.vectors)
-
-    def getMaxDerived(self) -> int:
-        """Return the largest number of different expressions that predicates may compare.
-
-        Columns do not count as expressions.
-        """
-        return self.getOrDefault(self.maxDerived)
 
     def getLimits(self) -> PredicateLimits:
         """Return the limits of predicates."""

@@ -122,7 +122,7 @@ def check_event_columns(
             continue
         if name.lower() not in types:
             raise SchemaError(
-                f"the events have no column {name!r}, which a subscription constrains"
+                f"the events have no column {name!r}, which a subscription constrains: add it"
             )
         event_type = types[name.lower()]
         if event_type != replace(attribute.type, length=0):

@@ -29,7 +29,7 @@ from covey.store.manifest.vacuum import VacuumResult
 from covey.store.manifest.version_copy import copy_version
 from covey.store.merge.background import BackgroundMerger
 from covey.store.merge.policy import TieredMergePolicy
-from covey.store.snapshot import IdMatches, Snapshot, SubscriptionMatches
+from covey.store.snapshot import IdMatches, Snapshot, SubscriptionMatches, UndecidedPairs
 from covey.store.storage.cache import Cache
 from covey.store.store import StagedSegment, Store
 
@@ -46,6 +46,7 @@ __all__ = [
     "Store",
     "SubscriptionMatches",
     "TieredMergePolicy",
+    "UndecidedPairs",
     "VacuumResult",
     "copy_version",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ Cost: 8 bytes per id, plus the text; one binary search for each id that is looke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import blake2b
 from typing import Any
@@ -37,6 +37,9 @@ class IdKind(Enum):
 class Ids:
     """Array of ids: a 64-bit key for each id, and the texts, or None if the ids are numbers.
 
+    `values` are the ids as an Arrow array of int64 or `large_string`, which shares the memory of
+    `keys` or `texts`.
+
     >>> ids = Ids.from_values([30, 10, 20], IdKind.NUMBER)
     >>> ordered = ids.take(ids.argsort_by_key())
     >>> ordered.find_rows(Ids.from_values([10, 11], IdKind.NUMBER)).tolist()
@@ -45,6 +48,11 @@ class Ids:
 
     keys: NDArray[np.int64]
     texts: pa.LargeStringArray | None
+    values: pa.Array = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values = pa.array(self.keys) if self.texts is None else self.texts
+        object.__setattr__(self, "values", values)
 
     @classmethod
     def from_values(cls, ids: object, id_kind: IdKind) -> Ids:
@@ -91,10 +99,6 @@ class Ids:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def to_arrow(self) -> pa.Array:
-        """Return the ids as an Arrow array of int64 or `large_string`."""
-        return pa.array(self.keys) if self.texts is None else self.texts
-
     def argsort_by_key(self) -> Rows:
         """Return the row numbers in ascending order of keys."""
         return np.argsort(self.keys, kind="stable")
@@ -123,7 +127,7 @@ class Ids:
 
     def first_duplicate(self) -> object | None:
         """Return an id that occurs more than once, or None."""
-        column = self.to_arrow()
+        column = self.values
         counts = column.value_counts() if len(column.unique()) < len(column) else []
         return next((c["values"].as_py() for c in counts if c["counts"].as_py() > 1), None)
 

@@ -7,7 +7,7 @@ readable after they are deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from typing import Any
@@ -18,19 +18,49 @@ from numpy.typing import NDArray
 
 from covey._argument_checks import check_arguments, check_rows
 from covey.geometry import Regions
+from covey.geometry.tags import Tags
 from covey.index import MatchResult, Pairs
-from covey.space import Events, Space
+from covey.index.protocol import NO_PAIRS
+from covey.space import Attribute, Events, Space
+from covey.space.ragged_array import RaggedArray
 from covey.store.ids import IdKind, Ids
 from covey.store.manifest.manifest import Manifest
 from covey.store.segments.expiry import region_expired_before
-from covey.store.segments.live_segment import LiveSegment
-from covey.store.segments.pairs import NO_TOMBSTONES, concat_live_pairs
+from covey.store.segments.live_segment import NO_TOMBSTONES, LiveSegment, concat_live_pairs
 from covey.store.segments.segment import IndexedSubscriptions, SubscriptionBatch
 
-__all__ = ["IdMatches", "Snapshot", "SubscriptionMatches"]
+__all__ = ["IdMatches", "Snapshot", "SubscriptionMatches", "UndecidedPairs"]
 
 Rows = NDArray[np.integer[Any]]
-_NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedPairs(Pairs):
+    """Pairs of an event row and the row of a subscription that only late conditions decide.
+
+    Each pair occurs once. Pair i is a match if the late conditions of at least one of the rules in
+    row i of `rule_rows` hold for the event; these are row numbers of `rules`.
+    """
+
+    rule_rows: RaggedArray
+    rules: Tags
+
+    @classmethod
+    def empty(cls) -> UndecidedPairs:
+        """Return no pairs."""
+        rows = np.empty(0, np.int64)
+        rule_rows = RaggedArray.empty(0, np.int64)
+        return cls(rows, rows, rule_rows, Tags.build_unconstrained(0))
+
+    def slice(self, start: int, stop: int) -> UndecidedPairs:
+        """Return the pairs `start` to `stop`; `rules` stays the same."""
+        rule_rows = self.rule_rows.take(np.arange(start, stop))
+        return UndecidedPairs(
+            self.query_rows[start:stop], self.stored_rows[start:stop], rule_rows, self.rules
+        )
+
+
+_NO_UNDECIDED_PAIRS = UndecidedPairs.empty()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +68,30 @@ class SubscriptionMatches(MatchResult):
     """Pairs of an event row and the row of a subscription that matches it, each pair once.
 
     `candidates` is the number of pairs of an event and a region that the indexes proposed; regions
-    of dead subscriptions are counted as well. `forwarded_pairs` contains pairs of an event row and
-    the number of a zone to which the event is forwarded, each pair once.
+    of dead subscriptions are counted as well. `undecided` contains the pairs that Spark must
+    decide. `forwarded_pairs` contains pairs of an event row and the number of a zone to which the
+    event is forwarded, each pair once.
     """
 
-    forwarded_pairs: Pairs
+    undecided: UndecidedPairs = _NO_UNDECIDED_PAIRS
+    forwarded_pairs: Pairs = NO_PAIRS
 
 
 @dataclass(frozen=True, slots=True)
 class IdMatches:
     """Matches by id: event `event_rows[i]` matches the subscription with id `ids[i]`.
 
-    `candidates` and `forwarded_pairs` have the same meaning as in `SubscriptionMatches`. Iteration
-    yields pairs of an event row and an id.
+    `candidates`, `undecided` and `forwarded_pairs` have the same meaning as in
+    `SubscriptionMatches`; the subscription of undecided pair i has the id `undecided_ids[i]`.
+    Iteration yields pairs of an event row and an id.
     """
 
     event_rows: Rows
     ids: pa.Array
     candidates: int
     forwarded_pairs: Pairs
+    undecided: UndecidedPairs
+    undecided_ids: pa.Array
 
     def __len__(self) -> int:
         return len(self.event_rows)
@@ -75,6 +110,9 @@ class Snapshot:
 
     manifest: Manifest
     live_segments: tuple[LiveSegment, ...] = field(repr=False)
+    _constrained_attributes: list[str] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @property
     def space(self) -> Space:
@@ -83,13 +121,33 @@ class Snapshot:
 
     @property
     def constrained_attributes(self) -> list[str]:
-        """Names of the attributes that some region constrains, in the order of the space."""
+        """Names of the attributes that some region constrains, in the order of the space.
+
+        Late conditions are not included; `late_templates` has those. The names are computed by the
+        first call.
+        """
+        if self._constrained_attributes:
+            return list(self._constrained_attributes)
         names = {
             name
             for segment in self.live_segments
             for name in segment.subscriptions.index.constrained_attributes
         }
-        return [attribute.name for attribute in self.space if attribute.name in names]
+        self._constrained_attributes[:] = [
+            attribute.name for attribute in self.space if attribute.name in names
+        ]
+        return list(self._constrained_attributes)
+
+    @property
+    def late_templates(self) -> list[Attribute]:
+        """Templates of the late conditions of all segments."""
+        names = {
+            attribute.name
+            for segment in self.live_segments
+            for attribute in segment.subscriptions.index.space.derived
+            if attribute.is_late
+        }
+        return [a for a in self.space.derived if a.is_late and a.name in names]
 
     def __len__(self) -> int:
         return sum(segment.live_count for segment in self.live_segments)
@@ -97,6 +155,9 @@ class Snapshot:
     @check_arguments
     def match(self, events: Events, *, max_pairs: int | None = None) -> SubscriptionMatches:
         """Return pairs of an event and a live subscription that matches it.
+
+        Pairs that only late conditions decide are in `undecided` of the result: the event matches
+        if Spark finds that the conditions hold.
 
         Args:
             events: a batch of events in the space of the snapshot.
@@ -114,6 +175,7 @@ class Snapshot:
         }
         matched_files = set[str]()
         candidates, forwarded = 0, list[Pairs]()
+        undecided_by_file = dict[str, Pairs]()
 
         def query_segment_rows(segment: LiveSegment) -> Pairs:
             """Match a segment with all events, or a gated one with the events that pass its gate.
@@ -127,19 +189,78 @@ class Snapshot:
                 rows = gate_event_rows[segment.gated_by]
                 result = index.match(events.take(rows), max_pairs=max_pairs)
                 candidates += result.candidates
+                undecided_by_file[segment.file] = Pairs(
+                    rows[result.undecided.query_rows], result.undecided.stored_rows
+                )
                 return Pairs(rows[result.query_rows], result.stored_rows)
             result = index.match(events, max_pairs=max_pairs)
             candidates += result.candidates
+            undecided_by_file[segment.file] = result.undecided
             if segment.subscriptions.forward_to is not None:
-                forwarded.append(_forward_pairs(segment.subscriptions, result))
+                forwarded.append(_forward_pairs(segment.subscriptions, result.possible_pairs))
             matched_files.add(segment.file)
             if segment.file in gate_event_rows:
-                gate_event_rows[segment.file] = np.unique(result.query_rows).astype(np.int64)
+                possible_rows = np.unique(result.possible_pairs.query_rows)
+                gate_event_rows[segment.file] = possible_rows.astype(np.int64)
             return result
 
         pairs = self._query_segments(query_segment_rows)
         return SubscriptionMatches(
-            pairs.query_rows, pairs.stored_rows, candidates, _concat_forwarded_pairs(forwarded)
+            pairs.query_rows,
+            pairs.stored_rows,
+            candidates,
+            self._to_undecided_pairs(undecided_by_file, pairs),
+            _concat_forwarded_pairs(forwarded),
+        )
+
+    def _to_undecided_pairs(
+        self, pairs_by_file: Mapping[str, Pairs], matches: Pairs
+    ) -> UndecidedPairs:
+        """Return the undecided pairs of all segments with their rules, without dead subscriptions.
+
+        Args:
+            pairs_by_file: for each segment, undecided pairs of an event and the row of a region.
+            matches: pairs that are matches; they are left out.
+        """
+        if not any(len(pairs.query_rows) for pairs in pairs_by_file.values()):
+            return _NO_UNDECIDED_PAIRS
+        parts, rules = [], [Tags.build_unconstrained(0)]
+        rule_count = 0
+        for segment, first_row in zip(self.live_segments, self._first_rows.tolist(), strict=False):
+            pairs, subscriptions = pairs_by_file[segment.file], segment.subscriptions
+            if not len(pairs):
+                continue
+            subscription_rows = subscriptions.to_subscription_rows(pairs)
+            is_live = ~segment.tombstones.is_dead(subscription_rows)
+            region_rows, rule_rows = np.unique(pairs.stored_rows[is_live], return_inverse=True)
+            rules.append(subscriptions.index.take_late_rules(region_rows.astype(np.int64)))
+            parts.append(
+                (
+                    pairs.query_rows[is_live],
+                    subscription_rows[is_live] + first_row,
+                    rule_rows + rule_count,
+                )
+            )
+            rule_count += len(region_rows)
+        if not parts:
+            return _NO_UNDECIDED_PAIRS
+        query_rows, stored_rows, rule_rows = map(np.concatenate, zip(*parts, strict=True))
+        width = int(self._first_rows[-1])
+        is_match = np.isin(
+            query_rows.astype(np.int64) * width + stored_rows,
+            matches.query_rows.astype(np.int64) * width + matches.stored_rows,
+        )
+        order = np.flatnonzero(~is_match)
+        order = order[np.lexsort((stored_rows[order], query_rows[order]))]
+        query_rows, stored_rows = query_rows[order], stored_rows[order]
+        is_new = np.r_[True, (np.diff(query_rows) != 0) | (np.diff(stored_rows) != 0)]
+        starts = np.flatnonzero(is_new[: len(order)])
+        lengths = np.diff(np.r_[starts, len(order)])
+        return UndecidedPairs(
+            query_rows[starts],
+            stored_rows[starts],
+            RaggedArray.from_lengths(lengths, rule_rows[order]),
+            Tags.concat(rules),
         )
 
     @check_arguments
@@ -148,16 +269,27 @@ class Snapshot:
         if self.manifest.id_kind is IdKind.NUMBER and len(self.live_segments) == 1:
             (segment,) = self.live_segments
             is_plain = (
-                not segment.tombstones.dead_count and segment.subscriptions.forward_to is None
+                not segment.tombstones.dead_count
+                and segment.subscriptions.forward_to is None
+                and not segment.subscriptions.index.has_late_conditions
             )
             keys = segment.subscriptions.keys_by_ordinal() if is_plain else None
             if keys is not None:  # the usual case: the index returns ids directly
                 result = segment.subscriptions.index.match_values(events, keys, max_pairs=max_pairs)
                 ids = pa.array(result.stored_rows)
-                return IdMatches(result.query_rows, ids, result.candidates, _NO_PAIRS)
+                return IdMatches(
+                    result.query_rows, ids, result.candidates, NO_PAIRS, _NO_UNDECIDED_PAIRS,
+                    ids.slice(0, 0),
+                )  # fmt: skip
         matches = self.match(events, max_pairs=max_pairs)
-        ids = self.take_ids(matches.stored_rows)
-        return IdMatches(matches.query_rows, ids, matches.candidates, matches.forwarded_pairs)
+        return IdMatches(
+            matches.query_rows,
+            self.take_ids(matches.stored_rows),
+            matches.candidates,
+            matches.forwarded_pairs,
+            matches.undecided,
+            self.take_ids(matches.undecided.stored_rows),
+        )
 
     @check_arguments
     def find_covering(self, regions: Regions) -> Pairs:
@@ -232,16 +364,16 @@ class Snapshot:
         """Return the ids of the subscriptions at `rows`: int64, or text as `large_string`."""
         check_rows("rows", rows, int(self._first_rows[-1]))
         if len(self.live_segments) == 1:
-            return self.live_segments[0].subscriptions.ids.to_arrow().take(pa.array(rows))
+            return self.live_segments[0].subscriptions.ids.values.take(pa.array(rows))
         segment_numbers = np.searchsorted(self._first_rows, rows, "right") - 1
         segment_ids, positions = (
-            [Ids.from_values([], self.manifest.id_kind).to_arrow()],
+            [Ids.from_values([], self.manifest.id_kind).values],
             [np.empty(0, np.int64)],
         )
         for i, segment in enumerate(self.live_segments):
             segment_positions = np.flatnonzero(segment_numbers == i)
             segment_ids.append(
-                segment.subscriptions.ids.to_arrow().take(
+                segment.subscriptions.ids.values.take(
                     pa.array(rows[segment_positions] - self._first_rows[i])
                 )
             )
@@ -350,7 +482,7 @@ def _forward_pairs(subscriptions: IndexedSubscriptions, matched_pairs: Pairs) ->
 def _concat_forwarded_pairs(forwarded_pairs: Sequence[Pairs]) -> Pairs:
     """Return the forwarded pairs of several segments as one, each pair once."""
     if not forwarded_pairs:
-        return _NO_PAIRS
+        return NO_PAIRS
     return Pairs.from_unsorted(
         np.concatenate([pairs.query_rows for pairs in forwarded_pairs]),
         np.concatenate([pairs.stored_rows for pairs in forwarded_pairs]),

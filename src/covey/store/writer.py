@@ -63,6 +63,7 @@ class Writer:
         self._writer_lock: WriterLock | None = None
         self._newest_snapshot: Snapshot | None = None
         self._merging_files: set[str] = set()
+        self._settled: tuple[int, frozenset[str]] | None = None  # a version without a due merge
         self._horizons: Horizons = {}
 
     @property
@@ -145,9 +146,13 @@ class Writer:
     def claim_merge(self) -> MergeOperation | None:
         """Choose the next merge, and claim its segments; return None if no merge is due.
 
-        Segments that another merge has claimed are not chosen.
+        Segments that another merge has claimed are not chosen. If no merge is due, the search is
+        not repeated before there is another version, or other segments are claimed.
         """
         with self._lock_newest_snapshot() as newest:
+            searched = newest.manifest.version, frozenset(self._merging_files)
+            if searched == self._settled:
+                return None
             unclaimed = [
                 segment
                 for segment in newest.live_segments
@@ -168,6 +173,7 @@ class Writer:
                     )
                     self._merging_files |= operation.files
                     return operation
+            self._settled = searched
             return None
 
     def open_zone_map(self, manifest: Manifest) -> ZoneMap | None:

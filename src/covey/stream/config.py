@@ -95,15 +95,12 @@ class SubscriptionsConfig:
         topic: the control topic.
         clock_skew_ms: the largest difference between the clocks of Kafka servers; a predicate is
             valid from this many milliseconds before its message was appended.
-        max_derived: the largest number of derived attributes: different expressions over columns
-            that all predicates together may compare.
         zones: number of zones; with more than one, a task needs the subscriptions of one zone
             only, and events are shuffled to the tasks of their zones.
     """
 
     topic: str
     clock_skew_ms: int = 1000
-    max_derived: int = 32
     zones: int = 1
 
 
@@ -361,7 +358,6 @@ def _check_values(config: StreamConfig) -> None:
         ("[events] max_events_per_batch", config.events.max_events_per_batch, 1, 1_000_000_000),
         ("[events] trigger_interval_ms", config.events.trigger_interval_ms, 0, 86_400_000),
         ("[subscriptions] clock_skew_ms", config.subscriptions.clock_skew_ms, 0, 86_400_000),
-        ("[subscriptions] max_derived", config.subscriptions.max_derived, 0, 10_000),
         ("[subscriptions] zones", config.subscriptions.zones, 1, 10_000),
         ("[metrics] port", config.metrics.port, 1, 65_535),
     ):

@@ -7,23 +7,25 @@ changes have no effect.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from covey._argument_checks import check_arguments, format_value, parse_whole_number
 from covey.errors import InvalidArgumentError, StreamError
 from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
-from covey.language import Explanation, explain, render
+from covey.language import Explanation, explain, parse, render
+from covey.language.clock import bind_clock
+from covey.space import Attribute, Space
+from covey.spark.fitting import UNLIMITED, SparkExpressionTypes
 from covey.spark.schemas import convert_to_utc
 from covey.spark.validity import VALIDITY, drop_validity
 from covey.sql_names import quote_identifier
-from covey.store import Snapshot
 from covey.store.storage import open_storage
 from covey.stream.batches.decision_log import BatchDecision, DecisionLog
 from covey.stream.config import StreamConfig
@@ -134,12 +136,20 @@ def explain_decision(
     (row,) = snapshot.find_rows([subscription_id]).tolist()
     first, end = {topic: {str(partition): offset}}, {topic: {str(partition): offset + 1}}
     event_range = ReplayRange.from_offsets(config, first, end)
-    event = _load_event(spark, config, event_range, snapshot, name)
-    revision = None if row < 0 else int(snapshot.take_revisions(np.array([row]))[0])
+    decoder = EventDecoder.from_config(config.events)
+    found = np.array([row] if row >= 0 else [], np.int64)
+    regions, _ = snapshot.take_regions(found)
+    plain = drop_validity(regions)
+    texts = [render(plain, i) for i in range(len(plain))]
+    # Spark computes every expression of the texts, also those of late conditions.
+    types = SparkExpressionTypes(spark, decoder.schema, (), max_attributes=UNLIMITED)
+    space = parse(replace(plain.space, derived=()), texts, types=types).space
+    rows = event_range.read_events(spark, config)
+    event = _load_event(rows, decoder, space.derived, decision.time_ms, name)
+    revision = None if row < 0 else int(snapshot.take_revisions(found)[0])
     outcomes: list[PredicateOutcome] = []
-    if row >= 0 and event["problem"] is None:
-        regions, _ = snapshot.take_regions(np.array([row]))
-        outcomes = _explain_regions(regions, event["at"], event["values"])
+    if event["problem"] is None:
+        outcomes = _explain_regions(regions, texts, space, event["at"], event["values"])
     return DecisionExplanation(
         name, subscription_id, decision, event["at"], event["problem"], revision, tuple(outcomes)
     )
@@ -183,6 +193,9 @@ def find_decision(
 def parse_event_ref(text: str) -> tuple[str, int, int]:
     """Parse an event ref into topic, partition and offset.
 
+    Raises:
+        InvalidArgumentError: `text` is not an event ref.
+
     >>> parse_event_ref("new-ads-0-17")
     ('new-ads', 0, 17)
     """
@@ -196,41 +209,46 @@ def parse_event_ref(text: str) -> tuple[str, int, int]:
 
 
 def _load_event(
-    spark: SparkSession,
-    config: StreamConfig,
-    replay_range: ReplayRange,
-    snapshot: Snapshot,
+    rows: DataFrame,
+    decoder: EventDecoder,
+    derived: Sequence[Attribute],
+    time_ms: int,
     event_ref: str,
 ) -> dict[str, Any]:
     """Read one event from Kafka and compute its attributes.
+
+    Args:
+        rows: the event as a row of Spark's Kafka source.
+        decoder: decoder of events.
+        derived: the derived attributes that are computed.
+        time_ms: time of the batch, in milliseconds since 1970.
+        event_ref: address of the event.
 
     Returns:
         A dictionary with three keys. `at` is the append time in milliseconds since 1970. `problem`
         is the reason why the event cannot be decoded, or None. `values` contains the values of
         columns and derived attributes by name.
     """
-    decoder = EventDecoder.from_config(config.events)
-    decoded = replay_range.read_events(spark, config).withColumn(DECODED, decoder.decoded_value)
+    decoded = rows.withColumn(DECODED, decoder.decoded_value)
     columns = [decoder.get_column(name).alias(name) for name in decoder.schema.names]
     letter = decoder.dead_letter.alias("covey.letter")
     at = F.unix_millis("timestamp").alias("covey.at")
     flat = decoded.select(at, letter, *columns)
-    derived = [
-        F.expr(attribute.sql).alias(f"d{i}") for i, attribute in enumerate(snapshot.space.derived)
+    computed = [
+        F.expr(bind_clock(attribute.sql, time_ms)).alias(f"d{i}")
+        for i, attribute in enumerate(derived)
     ]
     event_columns = [F.col(quote_identifier(name)) for name in flat.columns]
-    selected = flat.select(*event_columns, *derived)
-    rows = selected.collect()
-    if not rows:
+    selected = flat.select(*event_columns, *computed)
+    found = selected.collect()
+    if not found:
         raise StreamError(
             f"Kafka has no committed event {event_ref}: the offset belongs to an aborted "
             "transaction, or to no message"
         )
-    fields: dict[str, Any] = convert_to_utc(rows[0].asDict(), selected.schema)
+    fields: dict[str, Any] = convert_to_utc(found[0].asDict(), selected.schema)
     values = {name: fields[name] for name in decoder.schema.names}
-    values |= {
-        attribute.name: fields[f"d{i}"] for i, attribute in enumerate(snapshot.space.derived)
-    }
+    values |= {attribute.name: fields[f"d{i}"] for i, attribute in enumerate(derived)}
     dead_letter, problem = fields["covey.letter"], None
     if dead_letter is not None:
         problem = decoder.dead_letter_formatter.find_reason(
@@ -240,26 +258,36 @@ def _load_event(
 
 
 def _explain_regions(
-    regions: Regions, appended_ms: int, values: dict[str, Any]
+    regions: Regions,
+    texts: Sequence[str],
+    space: Space,
+    appended_ms: int,
+    values: dict[str, Any],
 ) -> list[PredicateOutcome]:
-    """Return the outcome of each region, rendered as a predicate, in the order of their starts.
+    """Return the outcome of each region, in the order of their starts.
 
     Revision markers are left out.
+
+    Args:
+        regions: the regions, with their validity intervals.
+        texts: for each region its predicate.
+        space: space with the derived attributes of the predicates.
+        appended_ms: append time of the event, in milliseconds since 1970.
+        values: the event's values of columns and derived attributes, by name.
     """
-    outcomes, plain = [], drop_validity(regions)
-    for row in range(len(regions)):
+    outcomes = []
+    for row, text in enumerate(texts):
         validity = regions.gather_constraints(regions.space[VALIDITY], np.array([row]))
         assert isinstance(validity, Scalars)
         low, high = int(validity.lower[0]), int(validity.upper[0])
         if low == high and low % 1000:
             continue
-        text = render(plain, row)
         outcomes.append(
             PredicateOutcome(
                 None if low < -(1 << 61) else low // 1000,
                 None if high > 1 << 61 else (high + 1) // 1000,
                 low <= appended_ms * 1000 <= high,
-                explain(plain.space, text, values),
+                explain(space, text, values),
             )
         )
     return sorted(outcomes, key=lambda outcome: outcome.from_ms or 0)

@@ -51,6 +51,7 @@ class MaintenanceThread:
         report_status: Callable[[], None],
     ) -> None:
         self._subscriptions, self._state, self._report_status = subscriptions, state, report_status
+        self._state_folder = open_storage(state.path)
         self._stop_requested = threading.Event()
         self._last_report_s = self._last_save_s = self._last_vacuum_s = time.monotonic()
         self._last_warning_s = float("-inf")
@@ -94,4 +95,4 @@ class MaintenanceThread:
         self._last_save_s = time.monotonic()
         position, read_at = self._subscriptions.control_position
         content = {"read_ms": round(read_at * 1000), "position": position}
-        open_storage(self._state.path).replace(CONTROL_POSITION_FILE, json.dumps(content).encode())
+        self._state_folder.replace(CONTROL_POSITION_FILE, json.dumps(content).encode())

@@ -104,8 +104,10 @@ class Pipeline:
         If the query fails, it is started again after a delay.
 
         Raises:
-            StreamError: the query failed, and no batch completed before the deadline of
-                `RetryPolicy`.
+            InvalidArgumentError: the Prometheus endpoint or a topic cannot be used.
+            SchemaError: settings differ from those with which the store was created.
+            StreamError: Kafka cannot be reached, or the query failed and no batch completed before
+                the deadline of `RetryPolicy`.
             StoreError: another pipeline has the lock of the state folder.
         """
         lock = self._acquire_lock()

@@ -68,12 +68,15 @@ class ReplayRange:
             starts, stops = read_offset_bounds(cluster, topic)
             for partition, offset in start_offsets[topic].items():
                 if int(partition) not in starts:
-                    raise InvalidArgumentError(f"topic {topic!r} has no partition {partition}")
+                    raise InvalidArgumentError(
+                        f"topic {topic!r} has no partition {partition}: its partitions are "
+                        f"{', '.join(map(str, starts))}"
+                    )
                 if offset < starts[int(partition)]:
                     raise StreamError(
                         f"Kafka has deleted events from offset {offset} on in partition "
                         f"{partition} of topic {topic!r}: its first offset is now "
-                        f"{starts[int(partition)]}"
+                        f"{starts[int(partition)]}; replay from there"
                     )
                 stop = stops[int(partition)]
                 requested_end = (
@@ -83,14 +86,26 @@ class ReplayRange:
         return cls(start_offsets, ends)
 
     def build_notifications(
-        self, spark: SparkSession, config: StreamConfig, snapshot: Snapshot
+        self,
+        spark: SparkSession,
+        config: StreamConfig,
+        snapshot: Snapshot,
+        *,
+        time_ms: int | None = None,
     ) -> DataFrame:
         """Match the events of the range with one version, and return the output rows.
 
         Their columns are `topic`, `key` and `value`.
+
+        Args:
+            spark: session that reads the events from Kafka.
+            config: configuration of the stream.
+            snapshot: the version.
+            time_ms: time that relative times in predicates refer to, in milliseconds since 1970;
+                None for the current time.
         """
         version = FixedVersion.from_snapshot(locate_store(config), snapshot)
-        required_attributes = RequiredAttributes().with_attributes_of(snapshot)
+        required_attributes = RequiredAttributes(time_ms=time_ms).with_attributes_of(snapshot)
         return MatchQuery.from_config(config).build_rows(
             self.read_events(spark, config), required_attributes, version
         )
@@ -109,11 +124,13 @@ class ReplayRange:
             .load()
         )
 
-    def split_by_version(self, decision_log: DecisionLog) -> list[tuple[int, ReplayRange]]:
-        """Split the range into sub-ranges, each with the version that decided it.
+    def split_by_decision(
+        self, decision_log: DecisionLog
+    ) -> list[tuple[BatchDecision, ReplayRange]]:
+        """Split the range into sub-ranges, each with the batch decision that contains it.
 
         If several batches contained an event, because a query was started with a new checkpoint,
-        the version of the newest batch decision is used.
+        the newest batch decision is used.
 
         Raises:
             StreamError: the range is empty, or no batch decision contains some of its events.
@@ -128,7 +145,7 @@ class ReplayRange:
         pieces = []
         for decision in decision_log.iter_newest_first():
             while (piece := _take_decided(remaining, decision)) is not None:
-                pieces.append((decision.version, piece))
+                pieces.append((decision, piece))
         if not any(remaining.values()) and not pieces:
             raise StreamError(
                 "the range contains no event: in each partition its first offset (--from) is at or "
@@ -191,6 +208,9 @@ def open_version(config: StreamConfig, version: int | None) -> Snapshot:
 @check_arguments
 def parse_offsets(text: str) -> TopicOffsets:
     """Parse offsets by topic and partition, in Spark's JSON format.
+
+    Raises:
+        InvalidArgumentError: `text` has another format.
 
     >>> parse_offsets('{"ads": {"0": 1200}}')
     {'ads': {'0': 1200}}

@@ -40,8 +40,10 @@ class RetryPolicy:
             last_batch: number of the last completed batch.
 
         Raises:
-            StreamError: no batch has completed for more than 600 seconds, or for more than 30
-                seconds if the query failed because events were deleted from Kafka.
+            StreamError: more than 600 seconds have passed since the first failure after the last
+                completed batch, or more than 30 seconds if the query failed because events were
+                deleted from Kafka. If no batch has completed since this policy was created, the
+                time is counted from its creation.
         """
         if last_batch != self._last_batch:
             self._failing_since_s, self._failures, self._last_batch = (

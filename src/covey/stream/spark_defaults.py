@@ -6,7 +6,7 @@ __all__ = ["SPARK_DEFAULTS"]
 
 SPARK_DEFAULTS = {
     "spark.python.daemon.module": "covey.stream.worker_daemon",
-    "spark.sql.ansi.enabled": "false",  # unexpected values then give null
+    "spark.sql.ansi.enabled": "false",  # casts and arithmetic then raise no error
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": (

@@ -43,6 +43,7 @@ __all__ = ["locate_store", "open_subscriptions"]
 
 _log = logging.getLogger(__name__)
 
+_MAX_DERIVED_ATTRIBUTES = 32  # Spark computes each of them for every event
 _MERGE_POLICY = TieredMergePolicy(
     min_level_regions=2048
 )  # limits the size of the segment that every batch rewrites and every worker opens
@@ -72,7 +73,7 @@ def open_subscriptions(
     store = Store.open(location, merge_policy=_MERGE_POLICY)
     _check_space(store.space, space, location)
     types = SparkExpressionTypes(
-        spark, decoder.schema, store.space.derived, store.space.max_derived
+        spark, decoder.schema, store.space.derived, max_attributes=_MAX_DERIVED_ATTRIBUTES
     )
     first, ends = read_offset_bounds(cluster, topic)
     position, read_ms = _load_control_position(config, store)
@@ -161,8 +162,7 @@ def _read_position_file(config: StreamConfig) -> dict[str, Any] | None:
 
 def _build_space(spark: SparkSession, config: StreamConfig, decoder: EventDecoder) -> Space:
     space = build_space(decoder.schema, read_session_settings(spark), config.events.vectors)
-    max_derived = config.subscriptions.max_derived
-    return with_validity(replace(space, max_derived=max_derived, limits=config.limits))
+    return with_validity(replace(space, limits=config.limits))
 
 
 def _check_space(stored_space: Space, configured_space: Space, location: str) -> None:
@@ -177,14 +177,10 @@ def _check_space(stored_space: Space, configured_space: Space, location: str) ->
             f"at {location}, so stored predicates would change their meaning: "
             f"{'; '.join(changes)}. Restore it, or start with a new state folder ([state] path)"
         )
-    if (stored_space.limits, stored_space.max_derived) != (
-        configured_space.limits,
-        configured_space.max_derived,
-    ):
+    if stored_space.limits != configured_space.limits:
         raise SchemaError(
-            f"[limits] or [subscriptions] max_derived differs from the store at {location}, which "
-            f"has {stored_space.limits} and max_derived={stored_space.max_derived}. Restore these "
-            "values, or start with a new state folder ([state] path)"
+            f"[limits] differs from the store at {location}, which has {stored_space.limits}: "
+            "restore these values, or start with a new state folder ([state] path)"
         )
 
 

@@ -98,7 +98,8 @@ class KafkaServer:
         The first start formats the data folder; later starts continue with its data.
 
         Raises:
-            FileNotFoundError: the jars are missing.
+            FileNotFoundError: the jars or Java are missing.
+            CalledProcessError: the data folder cannot be formatted.
             RuntimeError: the server ended, or did not answer within 180 seconds.
         """
         if not any(self.jars_folder.glob("kafka_2.13-*.jar")):

@@ -70,7 +70,8 @@ def boxes_to_points(lower: Floats, upper: Floats) -> Floats:
 class _LeafNode:
     """Leaf of a tree: at most `_LEAF_SIZE` points, or all points if there is one coordinate.
 
-    Points are sorted by the last coordinate; a query compares the other coordinates one by one.
+    Points are sorted by the last coordinate: a query finds the first one that is large enough by
+    binary search, and compares this and all later points one by one.
     """
 
     rows: Ints

@@ -55,6 +55,9 @@ def draw_blocks(
         draw_block: function from a generator to arrays of `BLOCK_ROWS` rows by name; it must not
             use any other source of randomness.
 
+    Raises:
+        CoveyError: `start` is negative, or above `stop`.
+
     >>> draw = lambda random: {"x": random.random(BLOCK_ROWS)}
     >>> blocks = draw_blocks(8000, 9000, seed=1, purpose="events", draw_block=draw)
     >>> [len(block["x"]) for block in blocks]

@@ -2,8 +2,8 @@
 
 A zone tree splits the space by keys, by null or by the direction of vectors. Every event is in one
 zone. A subscription is in each zone that one of its regions meets; if it meets too many zones, it
-is in `EVERYWHERE` instead. Trees are built from samples, so that all zones have about the same work
-and number of regions. The package works on arrays and uses neither Spark nor a store.
+is in `EVERYWHERE` instead. Trees are built from samples, and divide work and regions about evenly
+among the zones. The package works on arrays and uses neither Spark nor a store.
 
 Modules, in the order in which data passes through them:
 

@@ -68,7 +68,7 @@ class ZoneSample:
         """
         if not len(events):
             return cls(events, np.empty(0), regions)
-        pairs = SegmentIndex.build(regions).match(events)
+        pairs = SegmentIndex.build(regions).match(events).possible_pairs
         matches = np.bincount(pairs.query_rows, minlength=len(events))
         represented_per_region = (
             1 if represented_count is None else represented_count / max(1, len(regions))

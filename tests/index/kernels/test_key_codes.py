@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from covey.index.kernels.bits import LAST
-from covey.index.segment.codebook import MAX_BOUNDARIES, Codebook
+from covey.index.segment.encoded_column import MAX_BOUNDARIES, Codebook
 from covey.space.keys import encode_floats
 
 Ints = NDArray[np.int64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +21,6 @@ from covey.sql_names import quote_identifier
 
 __all__ = ["analyze_subscriptions"]
 
-_MAX_DERIVED = 1_000  # limit in each worker; the matcher checks the limit of the model
-
 
 def analyze_subscriptions(
     subscriptions: DataFrame,
@@ -34,9 +32,10 @@ def analyze_subscriptions(
     """Return a DataFrame with a row of facts about each subscription that can be read.
 
     Its columns are `id`; `predicate`; `owner`, as a text, empty if it is null or if there is no
-    column of owners; `is_never`, whether the predicate can never match; `meaning`, equal for
-    predicates that mean the same and null if the predicate can never match; and `attributes`, the
-    names of the attributes that the predicate constrains.
+    column of owners; `is_never`, whether the predicate can never match; `meaning`, a digest of the
+    regions, null if the predicate can never match; and `attributes`, the names of the attributes
+    that the predicate constrains. Predicates with equal digests mean the same; a few that mean the
+    same have different digests (see `covey.language.fingerprint`).
 
     Args:
         subscriptions: table of subscriptions; rows with a null id or predicate are left out.
@@ -67,9 +66,7 @@ def analyze_subscriptions(
         .add("attributes", ArrayType(StringType()))
     )
     id_type = IdType.from_spark(id_column, schema["id"].dataType).arrow_type
-    return chosen.mapInArrow(
-        _SubscriptionFactsTask(replace(space, max_derived=_MAX_DERIVED), id_type), schema
-    )
+    return chosen.mapInArrow(_SubscriptionFactsTask(space, id_type), schema)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from covey.cli.explain.table_rows import (
 from covey.cli.io.columns import check_columns, read_events
 from covey.cli.io.sources import TableSource
 from covey.cli.session import SessionLauncher
-from covey.errors import InvalidArgumentError, PredicateError
+from covey.errors import InvalidArgumentError, PredicateError, UnknownTypeError
 from covey.language import Explanation, Parser, explain, parse, render
 from covey.space import Space
 from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, Type
@@ -89,14 +89,14 @@ def explain_with_spark(
         InvalidArgumentError: there is no such event.
         PredicateError: the predicate is wrong.
     """
-    from covey.spark.fitting import SparkExpressionTypes
+    from covey.spark.fitting import UNLIMITED, SparkExpressionTypes
     from covey.spark.schemas import build_space, convert_to_utc
     from covey.spark.session_settings import read_session_settings
 
     with launcher.launch() as spark:
         frame = read_events(events, spark, vector_lengths)
         space = build_space(frame.schema, read_session_settings(spark), vector_lengths)
-        types = SparkExpressionTypes(spark, frame.schema, (), space.max_derived)
+        types = SparkExpressionTypes(spark, frame.schema, (), max_attributes=UNLIMITED)
         parsed = parse(space, [predicate], types=types)
         derived = parsed.space.derived
         rows = frame
@@ -160,7 +160,7 @@ def render_subscription(model_path: str, subscription_id: str) -> tuple[str, Spa
 
 def _depends_on_spark(error: PredicateError) -> bool:
     """Return whether a predicate is rejected only because it is parsed without Spark."""
-    return "without Spark" in str(error)
+    return isinstance(error, UnknownTypeError) or "without Spark" in str(error)
 
 
 def _may_be_time(value: object) -> bool:

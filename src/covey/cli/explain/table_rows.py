@@ -56,7 +56,7 @@ class EventKey:
             raise InvalidArgumentError("--row and --key both name an event: give one of them")
         column, equals, value = key.partition("=")
         if not column or not equals:
-            raise InvalidArgumentError(f"--key {key}: write COLUMN=VALUE, for example tick=5")
+            raise InvalidArgumentError(f"--key must be COLUMN=VALUE, for example tick=5, got {key}")
         return cls(0, column, value)
 
     def __str__(self) -> str:
@@ -126,7 +126,8 @@ def find_subscription(
         raise missing_subscription_error(source.path, subscription_id)
     if rows[0][predicate_column] is None:
         raise InvalidArgumentError(
-            f"subscription {subscription_id} of {source.path} has no predicate"
+            f"subscription {subscription_id} of {source.path} has no predicate: write one in the "
+            "table"
         )
     return str(rows[0][predicate_column])
 

@@ -67,8 +67,8 @@ def match(
             "--out",
             "-o",
             metavar="PATH",
-            help="Path of the matches. With a suffix such as .parquet or .csv, a result of up to "
-            "1 GB is one file; otherwise it is a folder of files.",
+            help="Path of the matches. If the path is local and has a suffix such as .parquet or "
+            ".csv, a result of up to 1 GB is one file; otherwise it is a folder of files.",
         ),
     ],
     output: Annotated[

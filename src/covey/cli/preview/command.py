@@ -88,7 +88,7 @@ def preview(
                 frame = read_events(source, session, vector_lengths)
                 check_columns(source, frame.columns, named)
                 space = build_space(frame.schema, read_session_settings(session), vector_lengths)
-                types = SparkExpressionTypes(session, frame.schema, (), space.max_derived)
+                types = SparkExpressionTypes(session, frame.schema, ())
                 is_possible = not len(parse(space, [predicate], types=types).unsatisfiable)
             with steps.track_step("count", session):
                 found = compute_match_history(frame, predicate, find_time_column(frame, time))

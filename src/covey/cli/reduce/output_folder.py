@@ -62,6 +62,9 @@ class OutputFolder:
 
         If the body fails, nothing of a local folder remains, and an older folder is not changed. On
         another file system the folder is deleted if it is new, unless the command is interrupted.
+
+        Raises:
+            InvalidArgumentError: the folder or a file in it cannot be written.
         """
         try:
             with (_open_local_draft if is_local_path(self.path) else _open_remote_draft)(
@@ -70,7 +73,9 @@ class OutputFolder:
                 yield unfinished
         except OSError as error:
             place = error.filename or self.path
-            raise InvalidArgumentError(f"{place} cannot be written: {error.strerror}") from None
+            raise InvalidArgumentError(
+                f"{place} cannot be written: {error.strerror or error}"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,8 @@ def _check_folder_path(path: Path, overwrite: bool) -> None:
     above = next(one for one in path.absolute().parents if one.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise InvalidArgumentError(
-            f"{path} cannot be written: {above} is not a folder with write permission"
+            f"{path} cannot be written: {above} is not a folder with write permission; name "
+            "another folder with --out"
         )
     if not path.exists():
         return

@@ -27,7 +27,7 @@ class ReductionReport:
 
     Args:
         headline: the result in one sentence.
-        summary: the number of regions that each step removed.
+        summary: the counts of each step.
         seconds_by_step: the time of each step of the reduction.
         statuses_by_attribute: for each attribute, the number of regions of each status.
         largest_owners: for the 12 owners with the most subscriptions, the number of subscriptions

@@ -114,7 +114,8 @@ def open_stream_session(config: StreamConfig) -> Iterator[SparkSession]:
     """Start the Spark session of a stream; `[spark] conf` overrides the default settings.
 
     Raises:
-        InvalidArgumentError: the session has no Kafka connector, or `[spark]` is wrong.
+        InvalidArgumentError: the session lacks the connector of Kafka, or that of Delta if the
+            stream writes to a Delta table, or `[spark]` is wrong.
     """
     from covey.stream.spark_defaults import SPARK_DEFAULTS
 

@@ -64,7 +64,9 @@ def list_jar_files(pattern: str) -> list[str]:
     """
     found = sorted(glob.glob(pattern))
     if not found:
-        raise InvalidArgumentError(f"[spark] jars: no file matches {pattern!r}")
+        raise InvalidArgumentError(
+            f"[spark] jars: no file matches {pattern!r}; name jar files that exist"
+        )
     return found
 
 

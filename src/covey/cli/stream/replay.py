@@ -50,15 +50,19 @@ def replay_range(
         None if end_offsets is None else parse_offsets(end_offsets),
     )
     past = ReplayRange.from_offsets(config, first, end)
+    pieces: list[tuple[int, int | None, ReplayRange]] = []
     if version is None:
-        pieces = past.split_by_version(DecisionLog(open_storage(config.state.path)))
+        decision_log = DecisionLog(open_storage(config.state.path))
+        for decision, piece in past.split_by_decision(decision_log):
+            pieces.append((decision.version, decision.time_ms, piece))
     else:
-        pieces = [(version, past)]
+        pieces.append((version, None, past))
     with session as spark:
         counts: dict[str, int] = {}
         file = None if output_path is None else output_path.open("x", encoding="utf-8")
-        for number, piece in pieces:
-            rows = piece.build_notifications(spark, config, open_version(config, number))
+        for number, time_ms, piece in pieces:
+            snapshot = open_version(config, number)
+            rows = piece.build_notifications(spark, config, snapshot, time_ms=time_ms)
             if file is not None:
                 rows = rows.cache()
                 for row in rows.orderBy("topic", "key").toLocalIterator():
@@ -68,7 +72,7 @@ def replay_range(
             rows.unpersist()
         if file is not None:
             file.close()
-    versions = sorted({number for number, _ in pieces})
+    versions = sorted({number for number, *_ in pieces})
     is_one = len(versions) == 1
     names = f"version {versions[0]}" if is_one else f"versions {versions[0]} to {versions[-1]}"
     typer.echo(f"decided by {names}; no notification was sent")

@@ -116,7 +116,9 @@ class ZoneReport:
         return render(self.zone_regions, zone)
 
     def select_attributes(self, requested: str | None) -> tuple[str, ...]:
-        """Return the attributes to draw: the requested ones, or two by which zones are split most.
+        """Return the attributes to draw: the requested ones, or those that split zones most often.
+
+        At most two attributes are drawn.
 
         Only scalar attributes can be drawn.
 
@@ -124,7 +126,8 @@ class ZoneReport:
             requested: one or two names, separated by a comma; None to choose.
 
         Raises:
-            InvalidArgumentError: zones are not split by a requested attribute, or it is not scalar.
+            InvalidArgumentError: more than two attributes are requested, zones are not split by one
+                of them, or it is not scalar.
         """
         drawn = [
             name for name in self.split_attributes if self.zone_regions.space[name].type.is_scalar

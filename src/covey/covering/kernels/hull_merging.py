@@ -57,7 +57,7 @@ def compute_added_volume(bounds: Floats, volumes: Floats, i: int, j: int) -> flo
 
 @kernel
 def compute_side_bits(lower: Codes, upper: Codes, events: Codes) -> Bits:
-    """Return bits that say which events are on the inner side of each end of each box.
+    """Return bits that say which events are on the inner side of an end of a box.
 
     The bits are indexed by box, word of 64 events, and side. Side 2k contains the events that are
     not below the lower end on axis k; side 2k + 1 contains the events that are not above the upper

@@ -28,8 +28,9 @@ def choose_largest_takers(
     """Return for each piece the row of the box that contains the largest share of it.
 
     The result is -1 if no box may absorb the piece. A box may absorb a piece only if its rank is
-    smaller than that of the piece's own box, and if it has no residual constraints or the same ones
-    as this box. Of boxes with equal shares, the one with the smallest rank is chosen.
+    smaller than that of the piece's own box, and if it has either no residual constraints or the
+    same ones as the piece's own box. Of boxes with equal shares, the one with the smallest rank is
+    chosen.
 
     Args:
         piece_rows: the pieces of the candidates, which are pairs of a piece and a box that contains

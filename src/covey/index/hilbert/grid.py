@@ -83,8 +83,9 @@ class HilbertGrid:
         have no width: use `from_regions` for them.
 
         Raises:
-            InvalidArgumentError: if bounds are missing or not ascending, or an attribute is text.
-            SchemaError: if an attribute is not scalar.
+            InvalidArgumentError: if bounds are missing or not ascending, an attribute is text, or
+                `bits` is out of range.
+            SchemaError: if an attribute is unknown or not scalar.
         """
         for name in attributes:
             _check_scalar(space[name])
@@ -106,6 +107,11 @@ class HilbertGrid:
         """Return a grid whose cells contain about equal numbers of events of a sample.
 
         Without a sample, the cells contain about equal numbers of ends of regions.
+
+        Raises:
+            InvalidArgumentError: if `bits` is out of range.
+            SchemaError: if an attribute is unknown or not scalar, or the sample lacks it or has it
+                with another type.
         """
         boundaries = []
         for name in attributes:

@@ -32,7 +32,7 @@ from covey.index.kernels.hilbert_blocks import (
     propose_covering,
     propose_overlapping,
 )
-from covey.index.protocol import Pairs
+from covey.index.protocol import MatchResult, Pairs
 from covey.space import Events
 
 __all__ = ["HilbertIndex"]
@@ -130,14 +130,15 @@ class HilbertIndex:
         )  # fmt: skip
 
     @check_arguments
-    def match(self, events: Events) -> Pairs:
+    def match(self, events: Events) -> MatchResult:
         """Return for each event the stored regions that contain it."""
         cells = self.grid.find_cells(events)
-        return _verify_proposals(
+        pairs = _verify_proposals(
             len(events),
             self._make_covering_proposer(cells, cells),
             lambda e, r: contains(self.regions, r, events, e),
         )
+        return MatchResult.from_pairs(pairs, self.regions)
 
     @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:

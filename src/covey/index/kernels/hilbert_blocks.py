@@ -121,7 +121,7 @@ def propose_covered(
     """Propose the stored boxes within each query box, from query row `start` on.
 
     The lower corner cell of a stored box within a query box lies in one of the ranges of positions
-    of the query box. The call ends as that of `propose_covering` does.
+    of the query box. As in `propose_covering`, the call ends early if there are enough candidates.
     """
     pairs, count = np.empty((2, 4096), np.int64), 0
     for i in range(start, len(lower)):
@@ -153,8 +153,8 @@ def propose_overlapping(
     """Propose the stored boxes that overlap each query box, from query row `start` on.
 
     If two boxes overlap, a block of one box is within a block of the other box, or equal to it. The
-    blocks of query row i are `query_blocks[starts[i]:starts[i + 1]]`. The call ends as that of
-    `propose_covering` does.
+    blocks of query row i are `query_blocks[starts[i]:starts[i + 1]]`. As in `propose_covering`, the
+    call ends early if there are enough candidates.
     """
     pairs, count = np.empty((2, 4096), np.int64), 0
     seen = np.full(len(stored_lower), -1, np.int32)

@@ -27,7 +27,7 @@ from covey.geometry import Regions
 from covey.geometry.projections import false_cover_probability
 from covey.geometry.relations import check_same_types, contains, covers, overlaps
 from covey.index.projection.projection_mapping import ProjectionMapping
-from covey.index.protocol import Pairs
+from covey.index.protocol import MatchResult, Pairs
 from covey.index.segment.index import SegmentIndex
 from covey.space import Events
 
@@ -155,7 +155,7 @@ class RandomProjectionIndex:
         return self.mapping.direction_count
 
     @check_arguments
-    def match(self, events: Events) -> Pairs:
+    def match(self, events: Events) -> MatchResult:
         """Return for each event the stored regions that contain it."""
         check_same_types(self.regions, events.space, self.regions.constraints)
         query_boxes, query_rows = self.mapping.project_events(events), np.arange(len(events))
@@ -163,14 +163,16 @@ class RandomProjectionIndex:
         def holds(e: Ints, r: Ints) -> Bools:
             return contains(self.regions, r, events, e)
 
-        return self._verify_candidates(query_boxes, query_rows, self.boxes.find_covering, holds)
+        pairs = self._verify_candidates(query_boxes, query_rows, self.boxes.find_covering, holds)
+        return MatchResult.from_pairs(pairs, self.regions)
 
     @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Return for each query region the stored regions that cover it, at most `limit`.
 
         With a limit, only a few candidates of each query region are verified at first. All its
-        candidates are verified only if fewer than `limit` covers were found.
+        candidates are verified only if fewer than `limit` covers were found. If a query region has
+        several balls, all candidates of all query regions are verified.
         """
         self._check_types(regions)
         query_boxes, query_rows = self.mapping.project_inner(regions)

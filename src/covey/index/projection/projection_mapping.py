@@ -88,6 +88,9 @@ class ProjectionMapping:
         `direction_count` is the number of directions of each projection. If it is None, a
         projection has as many directions as dimensions, but at most four. `kind` is "orthonormal",
         "signs" or "sparse".
+
+        Raises:
+            InvalidArgumentError: `kind` is none of these.
         """
         if kind not in _DIRECTION_KINDS:
             raise InvalidArgumentError(

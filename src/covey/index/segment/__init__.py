@@ -8,9 +8,8 @@ candidates only. All data are plain arrays, which may be memory maps.
 
 Modules, in the order in which data passes through them:
 
-- `codebook`: the boundaries of one attribute, and the codes of keys relative to the boundaries.
 - `text_ranks`: texts and long decimals as integer ranks, so that they have codes as well.
-- `encoded_column`: one scalar attribute, with its keys as integers and its codebook.
+- `encoded_column`: one scalar attribute, with its keys as integers, and the codebook of these.
 - `token_vocabulary`: the number and the code of each token of one tags attribute; required tokens.
 - `coded_boxes`: boxes of codes, with the interval ends that codes do not determine.
 - `bitmap_tree`: the tree of bitmaps, which finds the leaves and boxes for rows of codes.

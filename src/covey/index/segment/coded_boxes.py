@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.geometry.scalars import Scalars
-from covey.index.segment.codebook import LAST, NULL, UNBOUNDED
-from covey.index.segment.encoded_column import EncodedColumn
+from covey.index.segment.encoded_column import LAST, NULL, UNBOUNDED, EncodedColumn
 
 __all__ = ["CodedBoxes", "pack_bits"]
 

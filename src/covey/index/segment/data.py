@@ -21,8 +21,9 @@ from covey.index.segment.encoded_column import EncodedColumn
 from covey.index.segment.query.residuals import ResidualConstraints
 from covey.index.segment.token_vocabulary import TokenVocabulary
 from covey.space import Space
+from covey.space.space import LATE
 
-__all__ = ["SegmentData", "reconstruct_regions"]
+__all__ = ["SegmentData", "reconstruct_regions", "without_late"]
 
 Ints = NDArray[np.int64]
 
@@ -44,6 +45,26 @@ class SegmentData(NamedTuple):
     tree: BitmapTree
     ball_indexes: tuple[BallIndex, ...]
     residuals: tuple[ResidualConstraints, ...]
+
+    @property
+    def event_vocabularies(self) -> dict[str, TokenVocabulary]:
+        """Vocabularies of the attributes of events, without that of late conditions."""
+        return without_late(self.vocabularies)
+
+    @property
+    def event_residuals(self) -> list[ResidualConstraints]:
+        """Residual constraints on attributes of events, without late conditions."""
+        return [residual for residual in self.residuals if residual.name != LATE]
+
+    @property
+    def late_conditions(self) -> ResidualConstraints | None:
+        """Late conditions of regions, or None if no region has one."""
+        return next((residual for residual in self.residuals if residual.name == LATE), None)
+
+
+def without_late(vocabularies: Mapping[str, TokenVocabulary]) -> dict[str, TokenVocabulary]:
+    """Return vocabularies by attribute, without that of late conditions."""
+    return {name: vocabulary for name, vocabulary in vocabularies.items() if name != LATE}
 
 
 def reconstruct_regions(

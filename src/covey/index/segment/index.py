@@ -19,16 +19,20 @@ from covey._argument_checks import check_arguments, check_rows
 from covey.errors import InvalidArgumentError
 from covey.geometry import Regions
 from covey.geometry.relations import check_same_types, covers, overlaps
+from covey.geometry.tags import Tags
 from covey.index.kernels.pair_grouping import write_pairs
 from covey.index.kernels.tree_search import match_leaves, match_leaves_limited, verify_boxes
-from covey.index.protocol import MatchResult, Pairs
+from covey.index.protocol import NO_PAIRS, MatchResult, Pairs
 from covey.index.segment.build.builder import build_segment_data
 from covey.index.segment.build.shared_codebooks import SharedCodebooks
 from covey.index.segment.data import SegmentData, reconstruct_regions
 from covey.index.segment.query.encoded_query import EncodedQuery
 from covey.index.segment.query.pair_buffer import collect_pairs
+from covey.index.segment.query.residuals import ResidualConstraints
 from covey.index.segment.serialization import pack_segment, unpack_segment
+from covey.index.segment.token_vocabulary import TokenVocabulary
 from covey.space import Events, Space
+from covey.space.space import LATE
 
 __all__ = ["SegmentIndex"]
 
@@ -56,6 +60,15 @@ class SegmentIndex:
     _ordinals_by_row: list[NDArray[np.int32]] = field(
         default_factory=list, repr=False, compare=False
     )
+    _checked_space: list[Space] = field(default_factory=list, init=False, repr=False, compare=False)
+    _event_vocabularies: dict[str, TokenVocabulary] = field(init=False, repr=False, compare=False)
+    _event_residuals: list[ResidualConstraints] = field(init=False, repr=False, compare=False)
+    _late_conditions: ResidualConstraints | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_event_vocabularies", self.data.event_vocabularies)
+        object.__setattr__(self, "_event_residuals", self.data.event_residuals)
+        object.__setattr__(self, "_late_conditions", self.data.late_conditions)
 
     @classmethod
     @check_arguments
@@ -112,10 +125,11 @@ class SegmentIndex:
 
     @property
     def constrained_attributes(self) -> set[str]:
-        """Names of the attributes that at least one region constrains."""
+        """Names of the attributes that at least one region constrains, without `LATE`."""
         data = self.data
         groups = (data.columns, data.ball_indexes, data.residuals)
-        return {item.name for group in groups for item in group} | set(data.vocabularies)
+        names = {item.name for group in groups for item in group} | set(data.vocabularies)
+        return names - {LATE}
 
     @check_arguments
     def arrange_by_ordinal(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -135,7 +149,8 @@ class SegmentIndex:
     ) -> MatchResult:
         """Return for each event the stored regions that contain it.
 
-        `candidates` of the result is the number of pairs before residual constraints are verified.
+        A region with late conditions is in `undecided` of the result, not among its pairs.
+        `candidates` is the number of pairs before residual constraints are verified.
 
         Args:
             events: a batch of events.
@@ -145,6 +160,8 @@ class SegmentIndex:
         Raises:
             ResultTooLargeError: if the search finds more than `max_pairs` pairs. Then match fewer
                 events at once.
+            SchemaError: if the events lack an attribute that a stored region constrains, or have it
+                with another type.
         """
         return self._match_values(events, self.data.stored_rows, max_pairs)
 
@@ -184,6 +201,15 @@ class SegmentIndex:
             ),
             np.concatenate([pairs.stored_rows for pairs in results]),
             sum(pairs.candidates for pairs in results),
+            Pairs(
+                np.concatenate(
+                    [
+                        pairs.undecided.query_rows + start
+                        for pairs, start in zip(results, starts, strict=True)
+                    ]
+                ),
+                np.concatenate([pairs.undecided.stored_rows for pairs in results]),
+            ),
         )
 
     def _match_batch(
@@ -191,7 +217,7 @@ class SegmentIndex:
     ) -> MatchResult:
         """Return the result of `match_values` for at most `_EVENTS_PER_BATCH` events."""
         self._check_types(events.space)
-        query = EncodedQuery.from_events(events, self.data.columns, self.data.vocabularies)
+        query = EncodedQuery.from_events(events, self.data.columns, self._event_vocabularies)
         max_pairs = None if len(events) == 1 else max_pairs
         query_rows, ordinals = self._find_containing(query, max_pairs=max_pairs)
         for ball_index in self.data.ball_indexes:
@@ -199,6 +225,7 @@ class SegmentIndex:
                 query, query_rows, ordinals, *ball_index.match(events, max_pairs=max_pairs)
             )
         candidates = len(query_rows)
+        late_conditions = self._late_conditions
         if self.data.residuals:
             is_match = self._is_exact(ordinals)
             inexact = np.flatnonzero(~is_match)
@@ -206,15 +233,22 @@ class SegmentIndex:
                 events, query, query_rows[inexact], ordinals[inexact]
             )
             query_rows, ordinals = query_rows[is_match], ordinals[is_match]
+        undecided = NO_PAIRS
+        if late_conditions is not None:
+            _, is_late = late_conditions.constraints.locate_rows(ordinals)
+            undecided = self._group_by_query(
+                len(events), query_rows[is_late], ordinals[is_late], values_by_ordinal
+            )
+            query_rows, ordinals = query_rows[~is_late], ordinals[~is_late]
         pairs = self._group_by_query(len(events), query_rows, ordinals, values_by_ordinal)
-        return MatchResult(pairs.query_rows, pairs.stored_rows, candidates)
+        return MatchResult(pairs.query_rows, pairs.stored_rows, candidates, undecided)
 
     @check_arguments
     def find_covering(self, regions: Regions, *, limit: int | None = None) -> Pairs:
         """Return for each query region the stored regions that cover it, at most `limit`."""
         self._check_types(regions.space)
         if self._shared_codebooks is None:
-            query = EncodedQuery.from_regions(regions, self.data.columns, self.data.vocabularies)
+            query = EncodedQuery.from_regions(regions, self.data.columns, self._event_vocabularies)
         else:
             query = self._shared_codebooks.encode(regions, self.data.columns)
         query_rows, ordinals = self._find_containing(query, limit)
@@ -256,22 +290,48 @@ class SegmentIndex:
         The first call computes the ordinals of all rows and caches them: 4 bytes per region.
         """
         check_rows("rows", rows, len(self))
+        ordinals = self._find_ordinals(rows)
+        stored, row_of_ordinal = reconstruct_regions(self.space, self.data, ordinals)
+        return stored.take(row_of_ordinal)
+
+    @property
+    def has_late_conditions(self) -> bool:
+        """Whether at least one stored region has late conditions."""
+        return self._late_conditions is not None
+
+    @check_arguments
+    def take_late_rules(self, rows: Ints) -> Tags:
+        """Return the rules for the late conditions of the stored regions at `rows`.
+
+        Every one of the regions must have late conditions.
+        """
+        check_rows("rows", rows, len(self))
+        late_conditions = self._late_conditions
+        if late_conditions is None:
+            return Tags.build_unconstrained(0)
+        rules = late_conditions.restore_constraints(self._find_ordinals(rows)).batch
+        assert isinstance(rules, Tags)
+        return rules
+
+    def _find_ordinals(self, rows: Ints) -> Ints:
+        """Return the ordinal of the region at each row."""
         if not self._ordinals_by_row:
             ordinals = np.empty(len(self), np.int32)
             ordinals[self.data.stored_rows] = np.arange(len(self), dtype=np.int32)
             self._ordinals_by_row.append(ordinals)
-        stored, row_of_ordinal = reconstruct_regions(
-            self.space, self.data, self._ordinals_by_row[0][rows].astype(np.int64)
-        )
-        return stored.take(row_of_ordinal)
+        return self._ordinals_by_row[0][rows].astype(np.int64)
 
     def _check_types(self, space: Space) -> None:
-        """Raise SchemaError if a constrained attribute has another type in `space`."""
-        if space is not self.space:
+        """Raise SchemaError if a constrained attribute has another type in `space`.
+
+        The last space without such an attribute is kept, because all events of a stream share one.
+        """
+        if space is not self.space and not any(space is each for each in self._checked_space):
             names = [column.name for column in self.data.columns]
             names += [ball_index.name for ball_index in self.data.ball_indexes]
-            names += [residual.name for residual in self.data.residuals]
+            names += [residual.name for residual in self._event_residuals]
             check_same_types(Regions(self.space, 0, {}), space, names)
+            self._checked_space[:] = [space]
 
     def _find_containing(
         self, query: EncodedQuery, limit: int | None = None, max_pairs: int | None = None
@@ -352,7 +412,7 @@ class SegmentIndex:
     ) -> Bools:
         """Return for each pair whether all residual constraints of the region admit the event."""
         is_admitted = np.ones(len(query_rows), np.bool_)
-        for residual in self.data.residuals:
+        for residual in self._event_residuals:
             pending = np.flatnonzero(is_admitted)
             is_admitted[pending] = residual.admits(
                 events, query, query_rows[pending], ordinals[pending]
@@ -384,7 +444,7 @@ class SegmentIndex:
             rows = np.arange(start, min(start + _REGIONS_PER_BATCH, len(regions)))
             batch = regions.take(rows)
             query = EncodedQuery.from_regions(
-                batch, self.data.columns, {}, any_token=bool(self.data.vocabularies)
+                batch, self.data.columns, {}, any_token=bool(self._event_vocabularies)
             )
             starts, query_rows = self.data.tree.find_overlapping_boxes(query.low, query.high)
             ordinals = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

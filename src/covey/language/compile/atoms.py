@@ -22,6 +22,7 @@ from covey.geometry.distances import Metric
 from covey.geometry.regions import ConstraintBatch
 from covey.geometry.scalars import EXCEPT, ONLY, Scalars
 from covey.geometry.tags import TagRule, Tags
+from covey.language.late_conditions import LateCondition
 from covey.language.values.literal_columns import (
     ALWAYS,
     NEVER,
@@ -33,7 +34,7 @@ from covey.language.values.literal_columns import (
     LiteralRef,
     LocatedLiteralError,
 )
-from covey.language.values.literals import LiteralError
+from covey.language.values.literals import LiteralError, split_list
 from covey.language.values.vector_literals import decode_vector
 from covey.space.events import ValueState
 from covey.space.keys import Domain, Keys, key_domain
@@ -48,6 +49,7 @@ __all__ = [
     "Conjunction",
     "Dnf",
     "InBall",
+    "LateTruth",
     "Membership",
     "Nullness",
     "Prefix",
@@ -431,9 +433,59 @@ class InBall:
         )
 
 
-Atom = Nullness | Truth | Comparison | Membership | Prefix | TagTokens | InBall
+@dataclass(frozen=True, slots=True)
+class LateTruth:
+    """Late condition: Spark evaluates it for the events that satisfy the rest of a predicate.
+
+    Attributes:
+        attribute: the attribute `LATE`, whose tokens are late conditions.
+        template: the template of the condition.
+        parameters: the letter of each parameter of the template, and a reference to it.
+    """
+
+    attribute: Attribute
+    template: Attribute
+    parameters: tuple[tuple[str, LiteralRef], ...]
+
+    def constrain(self, slots: LiteralColumns) -> ConstraintBatch:
+        """Return the constraint of each predicate, with its literals from `slots`."""
+        columns = [_read_parameters(slots, letter, ref) for letter, ref in self.parameters]
+        tokens = np.empty(slots.count, object)
+        tokens[:] = [
+            LateCondition(self.template.name, values).token
+            for values in (zip(*columns, strict=True) if columns else [()] * slots.count)
+        ]
+        return build_single_tokens(tokens)
+
+
+def _read_parameters(slots: LiteralColumns, letter: str, ref: LiteralRef) -> list[Any]:
+    """Return the value of a parameter in each predicate."""
+    if letter == "s":
+        return list(slots.decode_texts(ref))
+    raws = slots.columns[ref.slot]
+    if ref.element is not None:
+        raws = [split_list(raw)[ref.element] for raw in raws]
+    convert = float if letter in "dm" else int
+    return [convert(raw.rstrip("dD")) for raw in raws]
+
+
+Atom = Nullness | Truth | Comparison | Membership | Prefix | TagTokens | InBall | LateTruth
 Conjunction = tuple[Atom, ...]
 Dnf = list[Conjunction]
+
+
+def build_single_tokens(tokens: NDArray[np.object_]) -> Tags:
+    """Return rules of which each requires one token."""
+    count = len(tokens)
+    return Tags(
+        np.full(count, ValueState.VALUE, np.uint8),
+        RaggedArray.from_lengths(np.ones(count, np.int64), np.arange(count)),
+        RaggedArray.from_lengths(np.ones(count, np.int64), tokens),
+        RaggedArray.empty(count),
+        np.zeros(count, np.bool_),
+        np.zeros(count, np.bool_),
+        RaggedArray.empty(count),
+    )
 
 
 def intersect_atoms(atoms: Sequence[Atom], slots: LiteralColumns) -> ConstraintBatch:

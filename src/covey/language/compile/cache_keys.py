@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from covey.language.semantics.expression_types import find_letter, split_short_list
 from covey.language.values import literals
 from covey.language.values.literals import LiteralError
 
 __all__ = [
     "CacheKey",
+    "chosen_key",
+    "combine_keys",
     "list_key",
     "literal_key",
     "pattern_key",
@@ -29,6 +32,22 @@ CacheKey = Callable[[str], object]
 def literal_key(raw: str) -> object:
     """Return the literal itself, for a literal that is part of the compiled template."""
     return raw
+
+
+def chosen_key(chosen: frozenset[str], raw: str) -> object:
+    """Return the literal if it is one of the chosen ones, and otherwise the letter of its type.
+
+    For a short list, return the keys of its values.
+    """
+    values = split_short_list(raw)
+    if values is not None:
+        return tuple(chosen_key(chosen, value) for value in values)
+    return raw if raw in chosen else (find_letter(raw),)
+
+
+def combine_keys(keys: tuple[CacheKey, ...], raw: str) -> object:
+    """Return several keys of a literal as one."""
+    return tuple(key(raw) for key in keys)
 
 
 def pattern_kind(text: str) -> str:

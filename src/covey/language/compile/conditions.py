@@ -6,16 +6,19 @@ Any other expression with a boolean value becomes a derived attribute that Spark
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
+from covey.errors import PredicateError
 from covey.language.compile.atoms import (
     Atom,
     Comparison,
     Conjunction,
     Dnf,
+    LateTruth,
     Membership,
     Nullness,
     Prefix,
@@ -31,6 +34,8 @@ from covey.language.compile.cache_keys import (
 from covey.language.compile.distance_conditions import distance_condition, is_distance
 from covey.language.compile.operands import Operands
 from covey.language.compile.tag_conditions import tag_condition
+from covey.language.semantics.admission import check_admitted
+from covey.language.semantics.expressions import NotIndexedError
 from covey.language.syntax.ast_utils import COMPARISONS, call_name, unwrap_parentheses
 from covey.language.values import casts, literals
 from covey.language.values.coercion import (
@@ -42,10 +47,15 @@ from covey.language.values.coercion import (
 from covey.language.values.literal_columns import WHOLE_LIST, LiteralRef
 from covey.language.values.literals import TypedLiteral
 from covey.space.events import ValueState
-from covey.space.space import Attribute
+from covey.space.guard import build_computability_check
+from covey.space.space import LATE, Attribute
 from covey.space.types import BOOLEAN, STRING, TIMESTAMP, Type
 
-__all__ = ["Conditions", "DnfProduct"]
+__all__ = ["Conditions", "DnfProduct", "TooManyAlternativesError"]
+
+
+class TooManyAlternativesError(PredicateError):
+    """Raised if a condition has more alternatives than it may have regions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +87,14 @@ class Conditions:
         self.operands, self.max_regions = operands, max_regions
 
     def check_alternatives(self, count: int, node: exp.Expr) -> None:
-        """Raise PredicateError if a condition has more alternatives than `max_regions`."""
+        """Raise TooManyAlternativesError if there are more than `max_regions` alternatives."""
         if count > self.max_regions:
-            raise self.operands.tree.error(
+            error = self.operands.tree.error(
                 f"this has more than {self.max_regions} alternatives after expansion", node,
                 "use IN for alternatives of one column, or split the predicate into several "
                 "subscriptions",
             )  # fmt: skip
+            raise TooManyAlternativesError(error.problem, error.text, error.offset, error.hint)
 
     def non_raising(self, node: exp.Expr) -> Dnf | None:
         """Return the events on which Spark can compute a condition without raising an error.
@@ -100,32 +111,101 @@ class Conditions:
         """Return atoms that exclude vectors of the wrong length in the distances of a condition."""
         attributes: dict[str, Attribute] = {}
         for call in node.find_all(exp.Anonymous):
-            if not is_distance(call) or call.find_ancestor(exp.Case, exp.If):
-                continue  # a distance in a branch that is not taken cannot raise
+            if not is_distance(call) or call.find_ancestor(exp.Case, exp.If, exp.Lambda):
+                continue  # a distance that is not computed cannot raise
             for argument in filter(lambda side: side.find(exp.Column), call.expressions):
-                if self.operands.expressions.type_of(argument).is_vector:
+                if not self.operands.expressions.type_of(argument).is_vector:
+                    continue
+                with suppress(NotIndexedError):  # then the whole condition is late
                     attribute = self.operands.expressions.resolve_attribute(argument)
                     attributes[attribute.name] = attribute
         non_raising = ValueState.NULL | ValueState.VALUE | ValueState.NULL_ELEMENTS
         return [Nullness(attribute, non_raising) for attribute in attributes.values()]
 
-    def _computability_atoms(self, node: exp.Expr) -> list[Truth]:
+    def _computability_atoms(self, node: exp.Expr) -> Sequence[Atom]:
         """Return atoms that exclude events on which a derived attribute raises an exception."""
         atoms: dict[str, Truth] = {}
         for outcome in (True, False):
-            union = self._convert_node(node, outcome)
+            try:
+                union = self._convert_node(node, outcome)
+            except NotIndexedError:
+                return self._late_computability_atoms(node)
+            except PredicateError as error:
+                return self.find_opaque_checks(node, error)
             sides = union.sides if isinstance(union, DnfProduct) else [union]
             for atom in (atom for side in sides for conjunction in side for atom in conjunction):
                 if atom.attribute.can_raise:
                     atoms[atom.attribute.name] = Truth(atom.attribute.flag, 1)
         return list(atoms.values())
 
+    def find_opaque_checks(self, node: exp.Expr, error: PredicateError) -> Sequence[Atom]:
+        """Return atoms that exclude events on which a condition raises an exception.
+
+        The arguments and errors are those of `convert_opaque`.
+        """
+        if not self.operands.expressions.has_types:
+            raise error
+        try:
+            return self._late_computability_atoms(node)
+        except PredicateError:
+            raise error from None
+
+    def _late_computability_atoms(self, node: exp.Expr) -> Sequence[Atom]:
+        """Return the atoms of a condition that is late, or that is a derived attribute itself."""
+        try:
+            union = self._convert_boolean(node, True)
+        except NotIndexedError:
+            template, parameters = self.operands.expressions.find_late_template(node)
+            if not template.can_raise:
+                return []
+            check = replace(
+                template, name=build_computability_check(template.name), can_raise=False
+            )
+            return [LateTruth(self.operands.space[LATE], check, parameters)]
+        (truth,) = union[0]
+        return [Truth(truth.attribute.flag, 1)] if truth.attribute.can_raise else []
+
+    def _convert_late(self, node: exp.Expr, outcome: bool) -> Dnf:
+        """Return the events on which a condition on an expression has the given outcome.
+
+        The expression is not an attribute. If the condition is not one either, it is late.
+        """
+        try:
+            return self._convert_boolean(node, outcome)
+        except NotIndexedError:
+            template, parameters = self.operands.expressions.find_late_template(node)
+        if not outcome:
+            template = replace(template, name=f"NOT ({template.name})")
+        return [(LateTruth(self.operands.space[LATE], template, parameters),)]
+
     def to_dnf(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:
         """Return the events on which a condition has the given outcome, true or false."""
-        union = self._convert_node(node, outcome)
+        try:
+            union = self._convert_node(node, outcome)
+        except NotIndexedError:
+            return self._convert_late(node, outcome)
+        except PredicateError as error:
+            # An index cannot use the condition, or it is wrong: that is for Spark to say.
+            return self.convert_opaque(node, outcome, error)
         if isinstance(union, DnfProduct):
             return union
         return [conjunction + self._flag_atoms(conjunction) for conjunction in union]
+
+    def convert_opaque(self, node: exp.Expr, outcome: bool, error: PredicateError) -> Dnf:
+        """Return the events on which a condition that covey cannot compile has the given outcome.
+
+        Spark computes the condition as a whole.
+
+        Raises:
+            PredicateError: it is `error`, if Spark cannot be queried or refuses the condition.
+        """
+        if not self.operands.expressions.has_types:
+            raise error
+        try:
+            check_admitted(self.operands.expressions.names)
+            return self._convert_late(node, outcome)
+        except PredicateError:
+            raise error from None
 
     def _flag_atoms(self, conjunction: Conjunction) -> Conjunction:
         """Return atoms that exclude events on which an attribute is null because it would raise.
@@ -154,6 +234,8 @@ class Conditions:
     def _convert_comparison(self, node: exp.Expr, outcome: bool) -> Dnf:
         """Return the events on which a comparison has the given outcome."""
         left, right = unwrap_parentheses(node.this), unwrap_parentheses(node.expression)
+        if isinstance(left, exp.Tuple) or isinstance(right, exp.Tuple):
+            return self._convert_boolean(node, outcome)
         op = _OPS[type(node)]
         literal, other = self.operands.read_literal(right), self.operands.read_literal(left)
         if literal is None and other is not None:
@@ -314,7 +396,11 @@ class Conditions:
         return DnfProduct(unequal)
 
     def _compares_pairwise(self, attribute: Type, refs: Sequence[LiteralRef]) -> bool:
-        """Return whether IN is equivalent to comparing the attribute with each value separately."""
+        """Return whether IN is certainly equivalent to comparing the attribute with each value.
+
+        If the result is False, it may still be equivalent. The values are then compared in the
+        common type of the attribute and the list.
+        """
         raws = [
             raw for ref in refs for raw in literals.split_list(self.operands.tree.raws[ref.slot])
         ]

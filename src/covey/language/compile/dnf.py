@@ -19,12 +19,17 @@ from functools import reduce
 from sqlglot import exp
 
 from covey.errors import PredicateError
-from covey.language.compile.atoms import Conjunction, Dnf, Membership
+from covey.language.compile.atoms import Conjunction, Dnf, LateTruth, Membership
 from covey.language.compile.cache_keys import CacheKey
-from covey.language.compile.conditions import Conditions
+from covey.language.compile.conditions import Conditions, TooManyAlternativesError
 from covey.language.compile.operands import Operands
 from covey.language.semantics.admission import check_admitted
-from covey.language.semantics.expression_types import ExpressionTypes, NotAnalysedError
+from covey.language.semantics.expression_types import (
+    ExpressionTypes,
+    MissingExpression,
+    NotAnalysedError,
+)
+from covey.language.semantics.name_resolver import resolve_keywords
 from covey.language.syntax.ast_utils import flatten_chain, unwrap_parentheses
 from covey.language.syntax.grammar import PredicateTree, parse_tree
 from covey.language.values.literals import LiteralError
@@ -46,7 +51,7 @@ class CompiledTemplate:
     conjunctions: tuple[Conjunction, ...]
     derived_attributes: tuple[Attribute, ...]
     cache_keys: tuple[tuple[int, CacheKey], ...]
-    missing_types: tuple[str, ...] = ()
+    missing_types: tuple[MissingExpression, ...] = ()
     """Expressions whose types must be known first. If there are any, `conjunctions` is empty."""
 
 
@@ -68,7 +73,7 @@ def compile_template(
     Raises:
         PredicateError: the predicate is wrong, or outside the language.
     """
-    tree = parse_tree(text, space.limits)
+    tree = resolve_keywords(parse_tree(text, space.limits), space)
     converter = _DnfConverter(tree, space, max_regions, types)
     operands = converter.operands
     names = operands.expressions.names
@@ -120,9 +125,12 @@ class _DnfConverter:
             return self.to_dnf(node.this, not outcome)
         if isinstance(node, exp.And | exp.Or):
             parts = flatten_chain(node)
-            if isinstance(node, exp.And) == outcome:
-                return self._cross_product(self._convert_each(parts, outcome), node)
-            return self._unite(parts, outcome, node)[-1]
+            try:
+                if isinstance(node, exp.And) == outcome:
+                    return self._intersect(parts, outcome, node)
+                return self._unite(parts, outcome, node)[-1]
+            except TooManyAlternativesError as error:
+                return self.conditions.convert_opaque(node, outcome, error)
         if isinstance(node, exp.Boolean):
             return [()] if node.this == outcome else []
         if isinstance(node, exp.Null):
@@ -145,6 +153,8 @@ class _DnfConverter:
         BETWEEN, <>, IS TRUE or FALSE, IN with booleans, and conditions with NOT inside, such as
         NOT LIKE, are replaced by comparisons with AND, OR and NOT. Other conditions are unchanged.
         """
+        if isinstance(node.args.get("expression"), exp.Any | exp.All):
+            return node  # NOT LIKE ANY is not the negation of LIKE ANY
         if node.args.get("negate"):
             positive = node.copy()
             positive.set("negate", None)
@@ -184,6 +194,14 @@ class _DnfConverter:
             return None
         if not isinstance(node, exp.And | exp.Or):
             return self.conditions.non_raising(node)
+        try:
+            return self._find_non_raising_chain(node)
+        except TooManyAlternativesError as error:
+            atoms = tuple(self.conditions.find_opaque_checks(node, error))
+            return [atoms] if atoms else None
+
+    def _find_non_raising_chain(self, node: exp.Expr) -> Dnf | None:
+        """Return the result of `non_raising` for a chain of ANDs or of ORs."""
         deciding_outcome = isinstance(node, exp.Or)  # a part with this outcome decides the chain
         parts = flatten_chain(node)
         nulls = [] if deciding_outcome else [part for part in parts if isinstance(part, exp.Null)]
@@ -210,7 +228,7 @@ class _DnfConverter:
                 whose types are missing.
         """
         unions: list[Dnf] = []
-        missing: list[str] = []
+        missing: list[MissingExpression] = []
         for part in nodes:
             try:
                 unions.append(self.to_dnf(part, outcome))
@@ -219,6 +237,21 @@ class _DnfConverter:
         if missing:
             raise NotAnalysedError(list(dict.fromkeys(missing)))
         return unions
+
+    def _intersect(self, parts: Sequence[exp.Expr], outcome: bool, node: exp.Expr) -> Dnf:
+        """Return the events on which each of several conditions has the given outcome.
+
+        Conditions that would lead to too many alternatives are computed by Spark as a whole.
+        """
+        unions = self._convert_each(parts, outcome)
+        product: Dnf = [()]
+        for i in sorted(range(len(parts)), key=lambda i: len(unions[i])):
+            try:
+                product = self._cross_product([product, unions[i]], node)
+            except TooManyAlternativesError as error:
+                opaque = self.conditions.convert_opaque(parts[i], outcome, error)
+                product = self._cross_product([product, opaque], node)
+        return product
 
     def _cross_product(self, sides: Sequence[Dnf], node: exp.Expr) -> Dnf:
         """Return the events that all unions in `sides` contain, as a union of conjunctions."""
@@ -259,7 +292,10 @@ class _DnfConverter:
 
 def _find_derived_attributes(conjunctions: Iterable[Conjunction]) -> tuple[Attribute, ...]:
     """Return the derived attributes of conjunctions, each only once."""
-    attributes = (atom.attribute for conjunction in conjunctions for atom in conjunction)
+    atoms = (atom for conjunction in conjunctions for atom in conjunction)
+    attributes = (
+        atom.template if isinstance(atom, LateTruth) else atom.attribute for atom in atoms
+    )
     return tuple(dict.fromkeys(attribute for attribute in attributes if attribute.is_derived))
 
 

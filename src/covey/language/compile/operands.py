@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sqlglot import exp
 
-from covey.language.compile.cache_keys import CacheKey, list_key, literal_key, types_key
+from covey.language.compile.cache_keys import (
+    CacheKey,
+    chosen_key,
+    combine_keys,
+    list_key,
+    literal_key,
+    pattern_key,
+    types_key,
+)
 from covey.language.semantics.expression_types import ExpressionTypes
 from covey.language.semantics.expressions import Expressions
 from covey.language.syntax.ast_utils import unwrap_parentheses
@@ -35,7 +45,18 @@ class Operands:
         The slots are in ascending order, each with the function that returns the cache key of the
         slot's literal.
         """
-        keys = {**self.cache_keys, **dict.fromkeys(self.expressions.names.fixed_slots, literal_key)}
+        names = self.expressions.names
+        keys: dict[int, CacheKey] = dict.fromkeys(names.pattern_slots, pattern_key)
+        for slot, own_key in self.cache_keys.items():
+            is_pattern = slot in keys and own_key is not pattern_key
+            keys[slot] = partial(combine_keys, (pattern_key, own_key)) if is_pattern else own_key
+        for slot in {*names.typed_slots, *names.chosen_literals}:
+            chosen = names.chosen_literals.get(slot, frozenset[str]())
+            key: CacheKey = partial(chosen_key, chosen)
+            if slot in keys:
+                key = partial(combine_keys, (keys[slot], key))
+            keys[slot] = key
+        keys |= dict.fromkeys(names.fixed_slots, literal_key)
         return tuple(sorted(keys.items(), key=lambda key: key[0]))
 
     def check_slots(self) -> None:
@@ -46,12 +67,13 @@ class Operands:
         tree_slots = {
             self.tree.slot_of(n)
             for n in self.tree.root.walk()
-            if isinstance(n, exp.Literal | exp.RawString)
+            if isinstance(n, exp.Literal | exp.RawString | exp.HexString)
         }
         if len(tree_slots) != len(self.tree.raws):
             raise self.tree.error(
-                "a part of this predicate is outside the language", self.tree.root
-            )
+                "a part of this predicate is outside the language", self.tree.root,
+                "leave out conditions one by one to find it",
+            )  # fmt: skip
 
     def comparison_attribute(
         self, node: exp.Expr, ref: LiteralRef, literal: TypedLiteral
@@ -64,7 +86,7 @@ class Operands:
         Raises:
             PredicateError: the expression has no column, or cannot be compared with the literal.
         """
-        if not node.find(exp.Column):
+        if not node.find(exp.Column) and not self.expressions.has_types:
             self.expressions.type_or_none(node)
             raise self.expressions.constant_error(node)
         attribute = self.expressions.resolve_attribute(node)

@@ -37,9 +37,10 @@ class Mistake(NamedTuple):
 
 
 def find_common_mistake(text: str) -> Mistake | None:
-    """Return the mistake of the first pattern that matches a text, or None.
+    """Return the mistake of the first pattern that matches a text; None if nothing is found.
 
-    Only the first 4,096 characters are searched.
+    If no pattern matches, the first character that only looks like a character of SQL, such as a
+    typographic quote, is reported. Only the first 4,096 characters are searched.
 
     >>> find_common_mistake("price > 5 && city = 'a && b'")
     Mistake(problem='&& is not an operator here', offset=10, hint='write AND')
@@ -202,7 +203,8 @@ def diagnose_unclosed(text: str) -> Mistake:
     blanked = literals.blank_literals(text)
     unclosed = [(blanked.index(mark), mark) for mark in ("'", '"', "`", "/*") if mark in blanked]
     if not unclosed:
-        return Mistake("this is not a Spark SQL predicate", 0, "")
+        return Mistake("this is not a Spark SQL predicate", 0,
+                       "write one condition such as price > 5")  # fmt: skip
     offset, mark = min(unclosed)
     if mark == "/*":
         return Mistake("a comment is not closed", offset, "write */ where it ends")

@@ -27,19 +27,24 @@ from typing import TYPE_CHECKING
 from covey._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from covey.language.semantics.expression_types import ExpressionTypes, KnownTypes, Refusal
+    from covey.language.semantics.expression_types import (
+        ExpressionTypes,
+        KnownTypes,
+        Refusal,
+        TemplateFacts,
+        facts_of_attributes,
+        must_be_attribute,
+        split_expression,
+    )
 
 __all__ = [
     "ExpressionTypes",
     "KnownTypes",
     "Refusal",
+    "TemplateFacts",
+    "facts_of_attributes",
+    "must_be_attribute",
+    "split_expression",
 ]
 
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "ExpressionTypes": "expression_types",
-        "KnownTypes": "expression_types",
-        "Refusal": "expression_types",
-    },
-)
+__getattr__ = lazy_exports(__name__, dict.fromkeys(__all__, "expression_types"))

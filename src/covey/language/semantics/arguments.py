@@ -9,7 +9,7 @@ must be literals. `row_functions.CHECKED_ARGUMENTS` lists the arguments.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
@@ -52,18 +52,22 @@ def check_arguments(names: NameResolver, node: exp.Anonymous) -> None:
     """Raise PredicateError if an argument of a call is unsafe for a Spark executor.
 
     An unsafe argument could use up the time or the memory of an executor, or crash it. Only the
-    arguments in `CHECKED_ARGUMENTS` are checked.
+    arguments in `CHECKED_ARGUMENTS` are checked; with the limit `any_argument`, only patterns are.
     """
     checked_positions = CHECKED_ARGUMENTS.get(call_name(node), {})
-    arguments = read_arguments(names, node) if checked_positions else []
+    arguments = read_arguments(names, node.expressions) if checked_positions else []
     for i, kind in checked_positions.items():
         if i >= len(arguments):
             continue
         argument = arguments[i]
         if kind is ArgumentKind.PATTERN:
             _check_pattern(names, argument)
+        elif kind is ArgumentKind.LIKE_PATTERN:
+            _check_like_pattern(names, argument)
         elif kind is ArgumentKind.URL_KEY:
             _check_url_key(names, argument)
+        elif names.space.limits.any_argument:
+            continue
         elif kind is ArgumentKind.SIZE:
             _check_size(names, node, argument.value, f"the size argument of {call_name(node)}")
         elif kind is ArgumentKind.POSITION:
@@ -80,25 +84,34 @@ def check_pattern_operator(names: NameResolver, node: exp.Expr) -> None:
     A pattern is a risk if matching could take very long or overflow the stack.
     """
     pattern = unwrap_parentheses(node.expression)
-    if isinstance(node, exp.RegexpLike):
+    if isinstance(pattern, exp.Any | exp.All):
+        patterns = unwrap_parentheses(pattern.this)
+        nodes = patterns.expressions if isinstance(patterns, exp.Tuple) else [patterns]
+        for argument in read_arguments(names, nodes):
+            _check_like_pattern(names, argument)
+    elif isinstance(node, exp.RegexpLike):
         _check_pattern(names, _read_argument(names, pattern))
     else:
-        argument = _read_like_pattern(names, pattern)
-        if isinstance(argument.value, str):
-            _refuse_risk(names, argument, regex_risk.find_like_risk)
-        else:
-            _check_pattern(names, argument)
+        _check_like_pattern(names, _read_like_pattern(names, pattern))
 
 
-def read_arguments(names: NameResolver, node: exp.Expr) -> list[Argument]:
-    """Return the arguments of a call.
+def _check_like_pattern(names: NameResolver, argument: Argument) -> None:
+    """Raise PredicateError if a pattern of LIKE or ILIKE is a risk."""
+    if isinstance(argument.value, str):
+        _refuse_risk(names, argument, regex_risk.find_like_risk)
+    elif not isinstance(argument.node, exp.Null):
+        _check_pattern(names, argument)
+
+
+def read_arguments(names: NameResolver, nodes: Sequence[exp.Expr]) -> list[Argument]:
+    """Return the arguments of a call, given by their nodes.
 
     A list of literals is one node of the tree, but each of its values is an argument. Literals
     among the arguments become part of the compiled template, so predicates that differ in these
     literals are compiled separately.
     """
     arguments: list[Argument] = []
-    for argument in map(unwrap_parentheses, node.expressions):
+    for argument in map(unwrap_parentheses, nodes):
         if names.is_literal_list(argument):
             raws = literals.split_list(names.fix_literal(argument))
             arguments += [Argument(argument, _read_value(raw)) for raw in raws]
@@ -153,7 +166,10 @@ def _check_size(names: NameResolver, node: exp.Anonymous, size: object, subject:
     number in messages.
     """
     if not isinstance(size, int | Decimal):
-        raise names.tree.error(f"{subject} must be a literal number", node, "write the number")
+        raise names.tree.error(
+            f"{subject} must be a literal number", node,
+            "write the number, or set any_argument in the limits",
+        )  # fmt: skip
     max_growth = names.space.limits.max_growth
     if not -max_growth <= size <= max_growth:
         raise names.tree.error(
@@ -164,7 +180,7 @@ def _check_size(names: NameResolver, node: exp.Anonymous, size: object, subject:
 
 def _check_position(names: NameResolver, node: exp.Anonymous, position: Argument) -> None:
     """Raise PredicateError if a position could be the smallest int, which crashes Spark."""
-    if isinstance(position.node, exp.Column | exp.Dot):
+    if names.is_path(position.node):
         is_safe = names.resolve_path(position.node)[0] in (TINYINT, SMALLINT)
     else:
         is_safe = isinstance(position.node, exp.Null) or not _may_be_smallest(position.value)
@@ -191,8 +207,9 @@ def _check_text_format(names: NameResolver, node: exp.Anonymous, text_format: Ar
     """Raise PredicateError if a format is not a literal, or has a number above `max_growth`."""
     if not isinstance(text_format.value, str):
         raise names.tree.error(
-            f"the format of {call_name(node)} must be a literal", node, "write the format itself"
-        )
+            f"the format of {call_name(node)} must be a literal", node,
+            "write the format itself, or set any_argument in the limits",
+        )  # fmt: skip
     for number in re.findall(r"[0-9]+", text_format.value):
         _check_size(names, node, Decimal(number), f"a number in the format of {call_name(node)}")
 
@@ -212,7 +229,9 @@ def _check_short_literal(
     subject = f"the {kind.value} of {call_name(node)}"
     if not isinstance(argument.value, str):
         raise names.tree.error(
-            f"{subject} must be a literal", argument.node, f"write the {kind.value} itself"
+            f"{subject} must be a literal",
+            argument.node,
+            f"write the {kind.value} itself, or set any_argument in the limits",
         )
     problem = _find_excess(argument.value, kind, call_name(node))
     if problem is not None:
@@ -252,17 +271,18 @@ def _measure_nesting(text: str) -> int:
 
 
 def _read_like_pattern(names: NameResolver, node: exp.Expr) -> Argument:
-    """Return the pattern of LIKE; if it is a literal, it does not become part of the template here.
+    """Return the pattern of LIKE; if it is a literal, add its slot to `pattern_slots`.
 
-    A pattern whose kind (see `cache_keys.pattern_kind`) is `other` becomes part of the compiled
-    template when the condition is compiled. Patterns of the kinds `exact` and `prefix` have no
-    risk.
+    Such a pattern is a cache key (see `cache_keys.pattern_key`): patterns that have no risk because
+    they match only one text or the texts with one prefix share a compiled template.
     """
     if isinstance(node, exp.Null):
         return Argument(node, "")
     if not isinstance(node, exp.Literal):
         return _read_argument(names, node)
-    return Argument(node, _read_single_value(names.tree.raws[names.tree.slot_of(node)]))
+    slot = names.tree.slot_of(node)
+    names.pattern_slots.add(slot)
+    return Argument(node, _read_single_value(names.tree.raws[slot]))
 
 
 def _read_argument(names: NameResolver, node: exp.Expr) -> Argument:

@@ -8,20 +8,37 @@ once per event.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from sqlglot import exp
 
-from covey.errors import PredicateError
+from covey.errors import PredicateError, UnknownTypeError
 from covey.language.diagnostics import common_mistakes
 from covey.language.diagnostics.unsupported_sql import CALL_HINTS
+from covey.language.late_conditions import MARKER
 from covey.language.semantics.admission import check_call
 from covey.language.semantics.canonical_form import canonical_text
-from covey.language.semantics.expression_types import ExpressionTypes, NotAnalysedError, Refusal
+from covey.language.semantics.expression_types import (
+    ExpressionTypes,
+    LateOperand,
+    MissingExpression,
+    NotAnalysedError,
+    Refusal,
+    StaticOperand,
+    must_be_attribute,
+    split_expression,
+    split_short_list,
+)
 from covey.language.semantics.function_types import FUNCTIONS, arithmetic_type, common_branch_type
 from covey.language.semantics.name_resolver import NameResolver
+from covey.language.semantics.row_functions import CLOCK_FUNCTIONS
 from covey.language.semantics.totality import TotalityChecker
 from covey.language.syntax.ast_utils import (
     ARITHMETIC,
+    BITWISE,
     COMPARISONS,
     LIKES,
     call_name,
@@ -35,14 +52,65 @@ from covey.language.values.coercion import (
     common_type_of_pair,
     integer_literal_as_decimal,
 )
+from covey.language.values.literal_columns import LiteralRef
+from covey.language.values.sql_literals import quote_string
 from covey.space.space import Attribute, Space
 from covey.space.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type
 from covey.sql_names import quote_identifier
 
-__all__ = ["Expressions"]
+__all__ = ["Expressions", "LateTemplate", "NotIndexedError"]
 
 
+_TYPED_BY_SPARK: tuple[type[exp.Expr], ...] = (
+    exp.BitwiseNot, exp.Collate, exp.Dot, exp.Extract, exp.HexString, exp.Interval, exp.Lambda,
+    exp.Tuple, exp.Var, *BITWISE,
+)  # fmt: skip
+"""Nodes whose types only Spark knows."""
+_LENGTH_FACTOR = 4  # characters of a template, relative to the limit without literals
 _MAX_SHOWN_TYPES = 8  # argument types in a message
+
+
+class NotIndexedError(Exception):
+    """Raised for an expression that is not an attribute; the condition that compares it is late."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenExpression:
+    """Canonical text of an expression, its template and its literals.
+
+    `refs` contains a reference to each literal, or is None if some literal is not that of a slot.
+    """
+
+    text: str
+    template: str
+    literals: tuple[str, ...]
+    refs: tuple[LiteralRef, ...] | None
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text between the literals."""
+        return MARKER.split(self.template)[::2]
+
+    @property
+    def letters(self) -> list[str]:
+        """The letter of each literal, as in `split_expression`."""
+        return MARKER.findall(self.template)
+
+    def as_missing(self) -> MissingExpression:
+        """Return the expression as one whose type is missing."""
+        if self.refs is None:
+            return MissingExpression((self.text,), ())
+        pieces = literals.extract_literals(self.text)[0].split(literals.SLOT_MARK)
+        slots = dict.fromkeys(ref.slot for ref in self.refs)
+        raw_slots = {ref.slot for ref in self.refs if ref.is_raw}
+        return MissingExpression(tuple(pieces), tuple(slots), frozenset(raw_slots))
+
+
+class LateTemplate(NamedTuple):
+    """Template of late conditions, with the letter of each parameter and a reference to it."""
+
+    attribute: Attribute
+    parameters: tuple[tuple[str, LiteralRef], ...]
 
 
 class Expressions:
@@ -71,8 +139,8 @@ class Expressions:
             PredicateError: the expression is wrong, or its type is not that of an attribute.
         """
         node = unwrap_parentheses(node)
-        if isinstance(node, exp.Column) and len(node.parts) == 1:
-            column = self.names.resolve_column(node.parts[0])
+        if self._is_column(node):
+            column = self.names.resolve_column(node.parts[0])  # type: ignore[attr-defined]
             if not column.type.is_attribute:
                 raise self.names.tree.error(
                     f"column {column.name!r} is {column.type}, which cannot be compared", node,
@@ -89,16 +157,28 @@ class Expressions:
                 f"this is {type_}, which cannot be compared", node,
                 "name a field of it" if type_.fields else "CAST it, or take a part of it",
             )  # fmt: skip
+        if not self._has_static_path(node):  # fields are few and cheap, so they are attributes
+            written = self._write(node)
+            self._look_up_type(node, written)
+            self._check_is_attribute(written)
         return self.derive_attribute(node, type_)
+
+    def _is_column(self, node: exp.Expr) -> bool:
+        """Return whether a node is a column."""
+        return isinstance(node, exp.Column) and len(node.parts) == 1
+
+    def _has_static_path(self, node: exp.Expr) -> bool:
+        """Return whether a node is a path whose type is known without Spark."""
+        return self.names.is_path(node) and self.names.resolve_path(node)[0] is not None
 
     def derive_attribute(self, node: exp.Expr, type_: Type) -> Attribute:
         """Return the derived attribute of an expression whose type is known.
 
         Raises:
-            PredicateError: the expression has no column.
+            PredicateError: the expression has no column, and `types` was not given.
         """
         text = canonical_text(self.names, node)
-        if not any(True for _ in node.find_all(exp.Column)):
+        if self._types is None and not node.find(exp.Column):
             raise self.constant_error(node)
         return self._make_derived(strip_parentheses(text), type_, self._totality.can_raise(node))
 
@@ -109,8 +189,10 @@ class Expressions:
             NotAnalysedError: Spark must be queried for the cast first.
             PredicateError: Spark refuses the cast, or the expression has no column.
         """
+        written = self._write(node, f"CAST(\0 AS {str(type_).upper()})")
+        self._look_up_type(node, written)
+        self._check_is_attribute(written)
         name = f"CAST({self.derive_attribute(node, type_).name} AS {str(type_).upper()})"
-        self._look_up_type(node, name)
         settings = self.names.space.settings
         can_raise = settings.ansi and type_ != STRING
         return self._make_derived(name, type_, can_raise or self._totality.can_raise(node))
@@ -129,10 +211,15 @@ class Expressions:
             PredicateError: Spark refuses the expression.
         """
         node = unwrap_parentheses(node)
-        is_plain = isinstance(node, exp.Column | exp.Dot | exp.Literal | exp.Boolean | exp.Null)
-        if self._types is None or is_plain or not node.find(exp.Column):
+        is_plain = isinstance(node, exp.Literal | exp.Boolean | exp.Null)
+        if self._types is None or is_plain or self._has_static_path(node):
             return self._static_type(node)
-        return self._look_up_type(node, strip_parentheses(canonical_text(self.names, node)))
+        return self._look_up_type(node, self._write(node))
+
+    @property
+    def has_types(self) -> bool:
+        """Whether types that Spark's analyzer reports were given."""
+        return self._types is not None
 
     def is_opaque(self, node: exp.Expr) -> bool:
         """Return whether only Spark can compare an expression: no attribute can have its type.
@@ -141,8 +228,101 @@ class Expressions:
         """
         return self._types is not None and not self.type_of(node).is_attribute
 
-    def _look_up_type(self, node: exp.Expr, name: str) -> Type:
-        """Return the type that Spark reports for a canonical text, or VOID if `types` is None.
+    def find_late_template(self, node: exp.Expr) -> LateTemplate:
+        """Return the template of a late condition, after `type_of` has returned its type.
+
+        Raises:
+            PredicateError: Spark would compute the condition differently if it were late.
+        """
+        written = self._write(node)
+        facts = None if self._types is None else self._types.find(written.template)
+        if must_be_attribute(written.text) or (facts is not None and facts.is_never_late):
+            raise self.names.tree.error(
+                "Spark computes a function of this condition only once for all events, and the "
+                "subscriptions compare too many different expressions with such functions", node,
+                "use fewer different ones, or add a column with the value to the events",
+            )  # fmt: skip
+        pieces, letters = written.pieces, written.letters
+        refs, fixed = written.refs, facts.fixed if facts is not None else ()
+        if refs is None or facts is None:
+            refs, fixed = (), tuple(range(len(written.literals)))
+        has_nul = any("\0" in written.literals[i] for i in fixed)
+        if len(pieces) != len(written.literals) + 1 or has_nul:
+            raise self.names.tree.error(
+                "the character NUL is not supported in this condition", node, "leave it out"
+            )
+        name, parameters = pieces[0], []
+        for i, literal in enumerate(written.literals):
+            if i in fixed:
+                name += literal
+            else:
+                name += f"\0{letters[i]}"
+                parameters.append((letters[i], refs[i]))
+            name += pieces[i + 1]
+        if len(name) > (max_length := _LENGTH_FACTOR * self.names.space.limits.max_template):
+            raise self.names.tree.error(
+                f"a condition of {len(name):,} characters cannot be evaluated for candidates: at "
+                f"most {max_length:,} are allowed", node,
+                "write shorter literals, or raise the limit max_template",
+            )  # fmt: skip
+        fixed_slots = set(self.names.fixed_slots)
+        can_raise = self._totality.can_raise(node)
+        self.names.fixed_slots = fixed_slots
+        has_pattern = any(node.find_all(*LIKES)) and bool(parameters)
+        attribute = Attribute(name, BOOLEAN, True, can_raise or has_pattern, is_late=True)
+        return LateTemplate(attribute, tuple(parameters))
+
+    def _check_is_attribute(self, written: WrittenExpression) -> None:
+        """Raise NotIndexedError unless an expression is a derived attribute.
+
+        The expression must have a known type. If only some expressions with its template are
+        attributes, its literals become cache keys.
+        """
+        if self._types is None:
+            return
+        facts = self._types.find(written.template)
+        if facts is None and isinstance(self._types.otherwise, StaticOperand):
+            return
+        assert facts is not None
+        for i, ref in enumerate(written.refs or ()):
+            if ref.is_raw:
+                self.names.fixed_slots.add(ref.slot)
+            chosen = self.names.chosen_literals.get(ref.slot, frozenset())
+            chosen |= {literals[i] for literals in facts.attributes}
+            self.names.chosen_literals[ref.slot] = chosen
+        if written.literals not in facts.attributes:
+            raise NotIndexedError
+
+    def _write(self, node: exp.Expr, frame: str = "\0") -> WrittenExpression:
+        """Return the canonical text of an expression, without fixing its literals.
+
+        Args:
+            node: the expression.
+            frame: text around the canonical text, which stands in place of NUL.
+        """
+        reader = self.names.without_fixing()
+        text = frame.replace("\0", strip_parentheses(canonical_text(reader, node)))
+        template, literals = split_expression(text)
+        refs: list[LiteralRef] = []
+        raws: list[str] = []
+        for slot in reader.read_slots:
+            raw = self.names.tree.raws[slot]
+            if slot in self.names.raw_slots:
+                refs.append(LiteralRef(slot, is_raw=True))
+                raws.append(quote_string(raw[1:-1]))
+                continue
+            values = split_short_list(raw)
+            refs += [LiteralRef(slot, i) for i in range(len(values or ()))] or [LiteralRef(slot)]
+            raws += values or [raw]
+        is_in_order = all(a < b for a, b in pairwise(reader.read_slots))
+        if tuple(raws) != literals or not is_in_order:
+            self.names.fixed_slots |= reader.fixed_slots
+            return WrittenExpression(text, template, literals, None)
+        self.names.typed_slots.update(reader.read_slots)
+        return WrittenExpression(text, template, literals, tuple(refs))
+
+    def _look_up_type(self, node: exp.Expr, written: WrittenExpression) -> Type:
+        """Return the type that Spark reports for an expression, or VOID if `types` is None.
 
         Raises:
             NotAnalysedError: Spark must be queried first.
@@ -150,14 +330,26 @@ class Expressions:
         """
         if self._types is None:
             return VOID
-        type_ = self._types.find(name)
-        if type_ is None:
-            raise NotAnalysedError([name])
-        if isinstance(type_, Refusal):
+        facts = self._types.find(written.template)
+        result: Type | Refusal | LateOperand | StaticOperand | None = None
+        if facts is not None:
+            if written.refs is not None:
+                self.names.fixed_slots |= {written.refs[i].slot for i in facts.fixed}
+            result = facts.find_result(written.literals)
+        if result is None:
+            result = self._types.otherwise
+        if result is None:
+            raise NotAnalysedError([written.as_missing()])
+        if isinstance(result, LateOperand):
+            raise NotIndexedError
+        if isinstance(result, StaticOperand):
+            return self._static_type(node)
+        if isinstance(result, Refusal):
             if all(call_name(call) in FUNCTIONS for call in node.find_all(exp.Anonymous)):
-                self._static_type(node)  # its error is often easier to understand than Spark's
-            raise self.names.tree.error(type_.reason, node)
-        return type_
+                with suppress(UnknownTypeError):
+                    self._static_type(node)  # its error is often clearer than Spark's
+            raise self.names.tree.error(result.reason, node)
+        return result
 
     def _static_type(self, node: exp.Expr) -> Type:
         """Return the type of an expression without Spark, from the cache if possible."""
@@ -168,8 +360,8 @@ class Expressions:
     def _read_type(self, node: exp.Expr) -> Type:
         """Return the type of an expression without Spark; raise PredicateError if it is wrong."""
         node = unwrap_parentheses(node)
-        if isinstance(node, exp.Column | exp.Dot):
-            return self.names.resolve_path(node)[0]
+        if self.names.is_path(node):
+            return self.names.resolve_path(node)[0] or self._raise_unknown_type(node)
         if isinstance(node, exp.Literal | exp.RawString | exp.Concat):
             return self._read_literal_type(node)
         if isinstance(node, exp.Boolean):
@@ -205,7 +397,19 @@ class Expressions:
             return self._read_case_type(node)
         if isinstance(node, exp.Anonymous):
             return self._read_call_type(node)
+        if isinstance(node, exp.HexString):
+            self.names.fix_literal(node)  # sqlglot reads 0x1F as well, which Spark does not
+        is_call_of_method = isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func)
+        if isinstance(node, _TYPED_BY_SPARK) and not is_call_of_method:
+            return self._raise_unknown_type(node)
         raise self.names.unsupported_error(node)
+
+    def _raise_unknown_type(self, node: exp.Expr) -> Type:
+        """Raise UnknownTypeError: only Spark knows the type of an expression."""
+        error = self.names.find_common_mistake() or self.names.tree.error(
+            "only Spark knows the type of this expression", node, "use a Matcher of covey.spark"
+        )
+        raise UnknownTypeError(error.problem, error.text, error.offset, error.hint)
 
     def type_or_none(self, node: exp.Expr) -> Type | None:
         """Return the type of an expression, or None for a function whose type is unknown.
@@ -216,7 +420,8 @@ class Expressions:
         if isinstance(node, exp.Anonymous) and call_name(node) not in FUNCTIONS:
             check_call(self.names, node)
             for argument in node.expressions:
-                self.type_or_none(argument)
+                if not isinstance(argument, exp.Lambda):
+                    self.type_or_none(argument)
             return None
         return self._static_type(node)
 
@@ -264,8 +469,8 @@ class Expressions:
     def _read_operand_type(self, node: exp.Expr, other: exp.Expr) -> Type:
         """Return the type of one side of an arithmetic operator.
 
-        If the other side is a decimal, the type of an integer literal is a decimal whose precision
-        is the number of digits of the literal.
+        If the other side is a decimal, an integer literal has the type that
+        `integer_literal_as_decimal` returns.
         """
         type_ = self._static_type(node)
         raw = self.names.fix_number(node)
@@ -336,10 +541,8 @@ class Expressions:
     def _read_element_type(self, node: exp.Expr) -> Type:
         """Return the type of an element that `[ ]` takes from an array."""
         type_ = self._static_type(node.this)
-        if type_.name == "array" and type_.element is not None and len(node.expressions) == 1:
+        if type_.name == "array" and type_.element is not None:
             return type_.element
-        if type_.name == "array":
-            raise self.names.tree.error("[ ] takes only one index", node, "write one index")
         raise self.names.tree.error(
             f"[ ] takes an element of an array, but this is {type_}", node,
             "write payload.user for a field" if type_.fields else "leave [ ] out",
@@ -379,13 +582,16 @@ class Expressions:
         """Return the type of a call; raise PredicateError if the function's type is unknown."""
         name = call_name(node)
         check_call(self.names, node)
+        if name in CLOCK_FUNCTIONS or node.find(exp.Lambda):
+            return self._raise_unknown_type(node)
         if name not in FUNCTIONS:
-            raise self.names.tree.error(
+            error = self.names.tree.error(
                 f"the type of {name}(…) is not known here",
                 node,
                 common_mistakes.suggest_for_function(name)
                 or f"write its type: CAST({name}(…) AS DOUBLE)",
             )
+            raise UnknownTypeError(error.problem, error.text, error.offset, error.hint)
         types: list[Type] = []
         for argument in node.expressions:
             if self.names.is_literal_list(argument):

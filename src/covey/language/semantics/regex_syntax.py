@@ -322,7 +322,7 @@ class _Reader:
         return self._groups[0].close()
 
     def _read_part(self, character: str) -> None:
-        """Read the part that starts with a character."""
+        """Read the next part of the pattern, which starts with `character`."""
         group = self._groups[-1]
         if character == "(":
             self._open_group()

@@ -19,6 +19,10 @@ from enum import Enum
 
 __all__ = [
     "CHECKED_ARGUMENTS",
+    "CLOCK_FUNCTIONS",
+    "CODE_DEPENDENT_FUNCTIONS",
+    "GRAMMAR_FUNCTIONS",
+    "NEEDS_ARGUMENT",
     "REFUSED_FUNCTIONS",
     "ROW_FUNCTIONS",
     "ArgumentKind",
@@ -39,7 +43,7 @@ _BY_GROUP = {
         cardinality concat element_at reverse size try_element_at
     """,
     "conditional_funcs": """
-        coalesce if ifnull nanvl nullif nullifzero nvl nvl2 zeroifnull
+        coalesce if ifnull nanvl nullif nullifzero nvl nvl2 when zeroifnull
     """,
     "conversion_funcs": """
         bigint binary boolean date decimal double float int smallint string time timestamp
@@ -61,6 +65,10 @@ _BY_GROUP = {
         try_make_timestamp_ltz try_make_timestamp_ntz try_to_date try_to_time try_to_timestamp
         unix_date unix_micros unix_millis unix_seconds unix_timestamp weekday weekofyear year
     """,
+    "lambda_funcs": """
+        aggregate array_sort exists filter forall map_filter map_zip_with reduce transform
+        transform_values zip_with
+    """,
     "hash_funcs": """
         crc32 hash md5 sha sha1 sha2 xxhash64
     """,
@@ -81,7 +89,7 @@ _BY_GROUP = {
         aes_decrypt bitmap_bit_position bitmap_bucket_number bitmap_count try_aes_decrypt typeof
     """,
     "predicate_funcs": """
-        equal_null isnan isnotnull isnull regexp regexp_like rlike
+        and between equal_null ilike in isnan isnotnull isnull like not or regexp regexp_like rlike
     """,
     "st_funcs": """
         st_asbinary st_setsrid st_srid
@@ -116,7 +124,23 @@ _BY_GROUP = {
 }
 """Names of the row functions, by the groups of Spark's documentation."""
 
-ROW_FUNCTIONS = frozenset(name for names in _BY_GROUP.values() for name in names.split())
+CLOCK_FUNCTIONS = {
+    "curdate": "current_date", "current_date": "current_date",
+    "current_timestamp": "current_timestamp", "now": "current_timestamp",
+    "localtimestamp": "localtimestamp",
+}  # fmt: skip
+"""Functions of the time at which events are matched, which is the same for a whole batch; for each
+of them, its canonical name."""
+
+GRAMMAR_FUNCTIONS = frozenset({"timestampadd", "timestampdiff"})
+"""Functions that Spark's grammar has, but its registry has not."""
+
+NEEDS_ARGUMENT = frozenset({"unix_timestamp", "to_unix_timestamp"})
+"""Functions that use the current time if they are called without an argument."""
+
+ROW_FUNCTIONS = GRAMMAR_FUNCTIONS.union(
+    CLOCK_FUNCTIONS, *(names.split() for names in _BY_GROUP.values())
+)
 """The functions that a predicate may call."""
 
 
@@ -124,6 +148,7 @@ class ArgumentKind(Enum):
     """Kind of an argument that is checked. The value of a member is the word that messages use."""
 
     PATTERN = "pattern"
+    LIKE_PATTERN = "pattern of LIKE"
     URL_KEY = "key"
     TIME_FORMAT = "format"
     NUMBER_FORMAT = "number format"
@@ -142,6 +167,10 @@ _CHECKED_PLACES: dict[ArgumentKind, dict[str, tuple[int, ...]]] = {
         "regexp": (1,), "regexp_count": (1,), "regexp_extract": (1,), "regexp_extract_all": (1,),
         "regexp_instr": (1,), "regexp_like": (1,), "regexp_replace": (1,), "regexp_substr": (1,),
         "rlike": (1,), "split": (1,),
+    },
+    # Must be a literal that Java matches in bounded time, unless any_regex is allowed.
+    ArgumentKind.LIKE_PATTERN: {
+        "ilike": (1,), "like": (1,),
     },
     # Spark puts the key into a pattern, which must be a literal that Java matches in bounded time.
     ArgumentKind.URL_KEY: {"parse_url": (2,), "try_parse_url": (2,)},
@@ -191,10 +220,9 @@ CHECKED_ARGUMENTS = _list_by_function()
 
 REFUSED_FUNCTIONS = {
     "is not a function of the event alone": """
-        curdate current_catalog current_database current_date current_path current_schema
-        current_time current_timestamp current_timezone current_user input_file_block_length
-        input_file_block_start input_file_name localtimestamp monotonically_increasing_id now
-        session_user spark_partition_id user version
+        current_catalog current_database current_path current_schema current_time current_timezone
+        current_user input_file_block_length input_file_block_start input_file_name
+        monotonically_increasing_id session_user spark_partition_id user version
     """,
     "returns another value on each call": """
         aes_encrypt rand randn random randstr shuffle uniform uuid
@@ -228,7 +256,7 @@ REFUSED_FUNCTIONS = {
         from_avro from_protobuf java_method reflect schema_of_avro to_avro to_protobuf try_reflect
     """,
     "makes Spark fail on all later events after one null or repeated key": """
-        map map_concat map_from_arrays map_from_entries str_to_map
+        map map_concat map_from_arrays map_from_entries str_to_map transform_keys
     """,
     "may read files and URLs that an XML document names": """
         xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number
@@ -252,14 +280,21 @@ REFUSED_FUNCTIONS = {
     "can crash Spark if its argument is not a valid geometry": """
         st_geogfromwkb st_geomfromwkb
     """,
-    "takes a function with ->, which is outside the language": """
-        aggregate array_sort exists filter forall map_filter map_zip_with reduce transform
-        transform_keys transform_values zip_with
-    """,
 }
 """By the reason that messages give: the functions of Spark that a predicate may not call."""
 
 _REASONS = {name: reason for reason, names in REFUSED_FUNCTIONS.items() for name in names.split()}
+
+
+CODE_DEPENDENT_FUNCTIONS = frozenset(
+    {"element_at", "levenshtein", "trunc", "try_make_timestamp", "try_make_timestamp_ltz",
+     "try_make_timestamp_ntz"}
+)  # fmt: skip
+"""Functions for which Spark's generated code and its interpreter have different results, unless the
+last argument is a literal. (`levenshtein` differs only with three arguments.)
+
+`where` generates code, but functions with -> are interpreted. So a condition with such a call
+cannot be late."""
 
 
 def find_refusal_reason(name: str) -> str | None:

@@ -102,15 +102,16 @@ class TotalityChecker:
     def _is_total(self, node: exp.Expr) -> bool:
         """Return whether Spark certainly computes an expression without an exception."""
         node = unwrap_parentheses(node)
-        if isinstance(node, exp.Column | exp.Dot | exp.Literal | exp.RawString | exp.Concat):
+        if self._names.is_path(node) or self._names.is_typed_literal(node):
             return True
-        if isinstance(node, exp.Boolean | exp.Null):
+        if isinstance(node, exp.Literal | exp.RawString | exp.Concat | exp.Boolean | exp.Null):
             return True
         if isinstance(node, exp.Cast):
-            inner = self._is_total(node.this)
+            source, target = self._static_type(node.this), self._names.resolve_type(node.to)
             is_lenient = not self._ansi or isinstance(node, exp.TryCast)
-            is_lenient = is_lenient and self._static_type(node.this) != DATE
-            return inner and (is_lenient or node.to.this.name == "TEXT")
+            is_lenient = is_lenient and target.is_scalar and not source.is_datetime
+            is_plain = source.is_scalar and (is_lenient or target == STRING)
+            return is_plain and self._is_total(node.this)
         children = list(map(unwrap_parentheses, node.iter_expressions()))
         if not all(map(self._is_total, children)):
             return False
@@ -124,7 +125,7 @@ class TotalityChecker:
         if type(node) in ARITHMETIC or isinstance(node, exp.Neg):
             is_total_on_floats = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg)
             return all(t.is_numeric for t in types) and (
-                not self._ansi or (is_total_on_floats and all(t.is_fractional for t in types))
+                not self._ansi or (is_total_on_floats and any(t.is_fractional for t in types))
             )
         if isinstance(node, exp.DPipe):
             return all(t == STRING for t in types)
@@ -143,7 +144,10 @@ class TotalityChecker:
 
 def _are_comparable(types: list[Type]) -> bool:
     """Return whether Spark certainly compares values of these types without a raising cast."""
-    return len(set(types)) == 1 or all(t.is_numeric and not t.is_decimal for t in types)
+    if len(set(types)) == 1:
+        return True
+    has_fraction = any(t.is_fractional for t in types)
+    return all(t.is_numeric and (has_fraction or not t.is_decimal) for t in types)
 
 
 def _never_raises(name: str, types: list[Type]) -> bool:

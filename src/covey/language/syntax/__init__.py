@@ -7,9 +7,10 @@ Spark gives to its text.
 
 Modules in the order in which data passes through them:
 
-- `conjuncts`: splitting of a template's text at its ANDs, so that each conjunct is parsed once.
+- `conjuncts`: splitting of templates at AND, so that a common conjunct is parsed only once.
 - `grammar`: `parse_tree`, which reads one text as a `PredicateTree`, and checks its size, depth and
   precedence.
+- `type_parser`: the part of the grammar that reads the types of casts.
 - `ast_utils`: signs of operators, parentheses, and chains of ANDs and ORs.
 """
 

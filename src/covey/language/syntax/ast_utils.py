@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from covey.language.values import literals
 
 __all__ = [
     "ARITHMETIC",
+    "BITWISE",
     "COMPARISONS",
     "LIKES",
     "call_name",
@@ -24,6 +27,9 @@ ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Mod: "%",
     exp.IntDiv: "div",
 }
+BITWISE: dict[type[exp.Expr], str] = {
+    exp.BitwiseAnd: "&", exp.BitwiseXor: "^", exp.BitwiseOr: "|",
+}  # fmt: skip
 COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
     exp.NullSafeEQ: "<=>",
@@ -58,10 +64,16 @@ def flatten_chain(node: exp.Expr) -> list[exp.Expr]:
 
 def strip_parentheses(text: str) -> str:
     """Return a text without the parentheses that enclose the whole text, if there are any."""
-    blanked = literals.blank_literals(text)
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
     depth = 0
-    for i, character in enumerate(blanked):
-        depth += (character == "(") - (character == ")")
+    for parenthesis in _PARENTHESIS.finditer(literals.blank_literals(text)):
+        if depth == 0 and parenthesis.start() > 0:
+            return text  # the first parenthesis is that of a list of literals
+        depth += 1 if parenthesis.group() == "(" else -1
         if depth == 0:
-            return text[1:-1] if i == len(text) - 1 and text[0] == "(" else text
+            return text[1:-1] if parenthesis.end() == len(text) else text
     return text
+
+
+_PARENTHESIS = re.compile("[()]")

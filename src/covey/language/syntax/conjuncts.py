@@ -1,4 +1,4 @@
-"""Splitting of templates at their ANDs, as text, so that each conjunct is parsed only once."""
+"""Splitting of templates at AND, so that a conjunct of several templates is parsed only once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _BINDS_LOOSER = re.compile(r"\bor\b|\bcase\b|->|[`'\"]", re.IGNORECASE)  # or an
 
 
 def split_conjuncts(template: str) -> list[str]:
-    """Return the conjuncts of a chain of ANDs; any other template is returned as its only conjunct.
+    """Return the conjuncts of a template that joins them by AND.
+
+    A template that contains OR, CASE, a lambda function or a quote is returned whole, as the only
+    conjunct, because an AND in it need not separate conjuncts.
 
     >>> split_conjuncts("a = \\0 AND b BETWEEN \\0 AND \\0 AND f(c, \\0)")
     ['a = \\x00', 'b BETWEEN \\x00 AND \\x00', 'f(c, \\x00)']

@@ -2,8 +2,8 @@
 
 Each function returns the value, or None if Spark's cast fails: Spark returns null or, in ANSI mode,
 raises an error. Dates are in days and times in microseconds since 1970-01-01. LiteralError is
-raised for two kinds of texts although Spark would cast them: texts whose meaning changes with the
-current time (`'today'`, a time without a date), and texts that are hardly ever intended
+raised for some texts although Spark would cast them: for example, texts whose meaning changes with
+the current time (`'today'`, a time without a date), and texts that are hardly ever intended
 (`'0x1p3'`).
 """
 
@@ -100,6 +100,9 @@ def to_double(text: str) -> Decimal | float | None:
 
     The caller rounds the number to float or double. Infinities and NaN are returned as floats, all
     other numbers as decimals. A number far beyond the range of doubles becomes zero or infinity.
+
+    Raises:
+        LiteralError: the number is hexadecimal, or has too many characters.
     """
     text = text.strip(_BLANK[:-1])
     if _FLOAT.fullmatch(text):
@@ -118,7 +121,9 @@ def _parse_number(text: str) -> Decimal | float:
     """
     number, _, exponent = text.lower().partition("e")
     if len(exponent) > 9 or len(number) > 4000:
-        raise LiteralError("a number has too many digits")
+        raise LiteralError(
+            "a number may have at most 4,000 characters before its exponent, and 9 in the exponent"
+        )
     value = Decimal(text)
     if not value or -400 < value.adjusted() < 400:
         return value
@@ -136,6 +141,9 @@ def to_decimal(text: str, type_: Type) -> Decimal | None:
     """Return the decimal of a text, rounded half up to the scale of a type.
 
     Return None if the text is not a number, or the number does not fit the type.
+
+    Raises:
+        LiteralError: the text has digits that are not ASCII, or too many characters.
     """
     text = text.strip(_BLANK[:-1])
     if not _DECIMAL.fullmatch(text):
@@ -320,7 +328,11 @@ def start_of_day(days: int, settings: SessionSettings) -> int:
 
 
 def utc_to_local(moment_us: int, settings: SessionSettings) -> int:
-    """Return the local time of a moment in the session's time zone."""
+    """Return the local time of a moment in the session's time zone.
+
+    Raises:
+        LiteralError: the offset at this moment is only known with Spark.
+    """
     try:
         offset = _find_session_clock(settings).offset_at(moment_us // _SECOND_US)
     except UncertainTimeError as error:

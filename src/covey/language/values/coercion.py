@@ -105,10 +105,10 @@ def common_type_with_literal(
 ) -> Type | None:
     """Return the common type of an attribute and one literal, or None if Spark refuses to compare.
 
-    If the attribute is a decimal, the type of an integer literal counts as a decimal whose
-    precision is the number of digits of the literal. A `timestamp_ntz` attribute and a `timestamp`
-    literal are compared as local times if the local time of the literal converts back to the
-    literal, because Spark's optimizer then casts the literal and not the attribute.
+    If the attribute is a decimal, an integer literal counts as a decimal of the type that
+    `integer_literal_as_decimal` returns. A `timestamp_ntz` attribute and a `timestamp` literal are
+    compared as local times if the local time of the literal converts back to the literal, because
+    Spark's optimizer then casts the literal and not the attribute.
     """
     if attribute == TIMESTAMP_NTZ and literal.type == TIMESTAMP:
         local = casts.utc_to_local(literal.value, settings)
@@ -393,4 +393,7 @@ def _cast_to_text(literal: TypedLiteral, settings: SessionSettings) -> str:
         if literal.type == TIMESTAMP:
             local = casts.utc_to_local(local, settings)
         return format_time(local).rstrip("0").removesuffix(".")
-    raise LiteralError(f"a list with both texts and values of type {literal.type} is not supported")
+    raise LiteralError(
+        f"a list with both texts and values of type {literal.type} is not supported; write all "
+        "values in quotes, or none"
+    )

@@ -55,7 +55,8 @@ _SINGLE, _DOUBLE = r"[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'", r'[^"\\]*+(?:(?:\\.|"")
 # opening one, and each time the text would be read to its end.
 _UNCLOSED = r".*+"
 _ELEMENT_PATTERN = rf"""(?:'{_SINGLE}|"{_DOUBLE}|(?:[+-]\s*+)?{_NUMBER})"""
-# One letter before a quote is a prefix, as in r'\d'; a longer word is not, as in DATE'2024-05-31'.
+# One letter before a quote is a prefix, as in r'\d' and X'1F'; a longer word is not, as in
+# DATE'2024-05-31'.
 # The first character decides which branch can match: Python searches for an expression that starts
 # with a plain set of characters several times faster than for one that starts with alternatives.
 _LITERAL = re.compile(
@@ -65,7 +66,7 @@ _LITERAL = re.compile(
       | (?<=[0-9])(?<![\w.`][0-9])[0-9]*(?:\.[0-9]*)?{_TAIL}
       | (?<=\.)(?<![\w.`)\]]\.)[0-9]+{_TAIL}
       | (?<=\()\s*+{_ELEMENT_PATTERN}(?:\s*+,\s*+{_ELEMENT_PATTERN})*+\s*+\)
-      | (?<=(?<!\w)[rR]')[^']*' | (?<=(?<!\w)[rR]")[^"]*"
+      | (?<=(?<!\w)[rRxX]')[^']*' | (?<=(?<!\w)[rRxX]")[^"]*"
       | (?<=`)(?:[^`]|``)*`
     ))""",
     re.DOTALL | re.ASCII | re.VERBOSE,
@@ -403,7 +404,7 @@ def _decode_bounded(value: int, type_: Type) -> TypedLiteral:
     """Return an integer of a type; raise LiteralError if it is out of the type's range."""
     bits = {"tinyint": 7, "smallint": 15, "bigint": 63}[type_.name]
     if not -(1 << bits) <= value < 1 << bits:
-        raise LiteralError(f"{value} does not fit {type_}")
+        raise LiteralError(f"{value} does not fit {type_}; leave the suffix out")
     return TypedLiteral(type_, value)
 
 
@@ -433,4 +434,6 @@ def _check_range(number: Decimal, largest: Decimal, digits: str) -> None:
 
 def _refuse_integer(digits: str) -> TypedLiteral:
     """Raise LiteralError for a number with an integer suffix that is not a whole number."""
-    raise LiteralError(f"{digits} has the suffix of an integer, but is not a whole number")
+    raise LiteralError(
+        f"{digits} has the suffix of an integer, but is not a whole number; leave the suffix out"
+    )

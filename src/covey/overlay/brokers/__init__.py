@@ -14,6 +14,6 @@ Modules, in the order in which data passes through them:
 - `dynamic_index`: regions by key that can be added and removed, with an index built on demand.
 - `link`: one link, on which regions or cells are advertised: interests of the neighbour, and the
   routing table of the link.
-- `paper_rules`: a broker with one routing table for all links, as published; it loses events.
+- `paper_rules`: a broker with one routing table for all links, as in the paper; it loses events.
 - `trial`: random runs of a network, compared with brute force.
 """

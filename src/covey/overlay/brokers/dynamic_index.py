@@ -112,7 +112,7 @@ class DynamicRegionIndex:
             The row of the event of each pair, ascending; and the key of each pair.
         """
         keys, key_rows, index = self._ensure_index()
-        region_pairs = index.match(events)
+        region_pairs = index.match(events).possible_pairs
         pairs = np.unique(
             np.stack(
                 [region_pairs.query_rows.astype(np.int64), key_rows[region_pairs.stored_rows]],
@@ -139,7 +139,7 @@ class DynamicRegionIndex:
         """Return for each event whether a region of the index contains it."""
         answer = np.zeros(len(events), np.bool_)
         if len(self._id_spans):
-            answer[self._ensure_index()[2].match(events).query_rows] = True
+            answer[self._ensure_index()[2].match(events).possible_pairs.query_rows] = True
         return answer
 
     def _ensure_index(self) -> tuple[list[Hashable], Numbers, BruteForceIndex | SegmentIndex]:

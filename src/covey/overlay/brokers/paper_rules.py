@@ -1,4 +1,4 @@
-"""A broker with one routing table for all links, as published, to count the events that it loses.
+"""A broker with one routing table for all links, as in the paper, to count the events it loses.
 
 With one routing table, a region that came from a neighbour may make regions from other sources
 redundant. Those regions are then not advertised to the neighbour, so the neighbour does not forward

@@ -67,7 +67,7 @@ class BrokerTrial:
             )
         if self.uses_paper_rules and (self.requires_announcements or self.strategy != "exact"):
             raise InvalidArgumentError(
-                "the published rules (uses_paper_rules) need the strategy 'exact' and no "
+                "the rules of the paper (uses_paper_rules) need the strategy 'exact' and no "
                 f"announcements, got {self.strategy!r} "
                 f"{'with' if self.requires_announcements else 'without'} announcements"
             )

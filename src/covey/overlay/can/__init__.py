@@ -17,6 +17,6 @@ Modules, in the order in which data passes through them:
 - `floods`: a message to all zones that a box meets, and the replies that confirm it.
 - `seats`: the state of each subscription, as a root or a dependant, and how it changes.
 - `replicas`: the replicas of roots at one node.
-- `paper_rules`: the rules of SMART as published; they lose events.
+- `paper_rules`: the rules of SMART as the paper describes them; they lose events.
 - `trial`: random runs of a CAN, compared with brute force.
 """

@@ -31,6 +31,8 @@ class NeighbourView:
     ) -> tuple[bool, list[NodeName]]:
         """Store claims that are newer than the known ones, and remove zones of departed nodes.
 
+        The zones of a departed node are removed only if the received claims contain all of them.
+
         Returns:
             Whether a claim was newer, and the nodes that became neighbours.
         """

@@ -1,4 +1,4 @@
-"""The rules of SMART as published, to count the events that they lose.
+"""The rules of SMART as the paper describes them, to count the events that they lose.
 
 A cancelled root drops its replicas at once. A dependant of the root stays where it is if the box of
 another subscription at this node contains the box of the dependant. The other subscription may be a
@@ -21,7 +21,7 @@ __all__ = ["PaperSmartSeats"]
 
 
 class PaperSmartSeats(Seats):
-    """The seats of one node, which follow the published rules and lose events."""
+    """The seats of one node, which follow the rules of the paper and lose events."""
 
     def __init__(self, find_root: FindRoot | None) -> None:
         super().__init__(find_root)

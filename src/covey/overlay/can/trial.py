@@ -28,7 +28,7 @@ class CanTrial:
     Args:
         seed: seed of all random choices.
         smart: whether replication is SMART; otherwise it is PURE.
-        uses_paper_rules: whether seats follow the published rules of SMART, which lose events.
+        uses_paper_rules: whether seats follow the rules of SMART in the paper, which lose events.
         with_faults: whether packets are lost and duplicated, and nodes crash.
         steps: number of random actions.
 
@@ -50,7 +50,7 @@ class CanTrial:
         """
         if self.uses_paper_rules and not self.smart:
             raise InvalidArgumentError(
-                "the published rules (uses_paper_rules) exist only for SMART replication: set "
+                "the rules of the paper (uses_paper_rules) exist only for SMART replication: set "
                 "smart=True"
             )
         return _CanRun(self).run()

@@ -2,9 +2,9 @@
 
 Filters that were made for a sample cover most other subscribers as they are. This package does the
 remaining work for any number of subscribers. If no filter covers a subscriber, the filters from one
-leaf up are widened. A maximum flow between leaf sets and leaves then decides how many subscribers
-of each leaf set each leaf serves. The size of the flow network depends on the number of different
-leaf sets, not on the number of subscribers.
+leaf up are widened. A maximum flow between leaf sets and leaves then decides which leaves serve the
+subscribers of each leaf set, and how many each of them serves. The size of the flow network depends
+on the number of different leaf sets, not on the number of subscribers.
 
 Modules, in the order in which data passes through them:
 

@@ -1,7 +1,8 @@
 """Assignment of all subscribers with filters that were made for a sample.
 
 Such filters cover nearly all subscribers; they are widened to cover the remaining ones. A maximum
-flow then decides how many subscribers of each leaf set each leaf serves.
+flow then decides which leaves serve the subscribers of each leaf set, and how many each of them
+serves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quotas of leaves: how many subscribers of each leaf set each leaf serves.
+"""Quotas of leaves: the number of subscribers of each leaf set that each leaf serves.
 
 The leaf set of a subscriber contains the leaves that may serve it and whose filter covers its box.
 Only the number of subscribers with each set is needed, and only a limited number of sets is

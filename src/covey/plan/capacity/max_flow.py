@@ -1,4 +1,4 @@
-"""Maximum flow: how many subscribers of each leaf set each leaf serves, within its capacity.
+"""Maximum flow: the leaves that serve the subscribers of each leaf set, within capacities.
 
 Subscribers with the same leaf set are one vertex, so that the graph does not grow with the number
 of subscribers. (papers: assignment)

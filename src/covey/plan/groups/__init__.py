@@ -14,7 +14,8 @@ Modules, in the order in which data passes through them:
 - `demand_groups`: `DemandGroups`, the groups of a problem: box classes, leaf sets and sizes.
 - `filter_state`: filters in cells while planners change them; conversion to and from
   `BrokerFilters`.
-- `assignment_counts`: how many subscribers of each group each leaf serves; filters fitted to them.
+- `assignment_counts`: the number of subscribers of each group that each leaf serves; filters fitted
+  to them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Assignments as counts: how many subscribers of each group each leaf serves."""
+"""Assignments as counts: the number of subscribers of each group that each leaf serves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def count_by_leaf(
     *,
     weights: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int32]:
-    """Return how many subscribers of each group each leaf serves.
+    """Return the number of subscribers of each group that each leaf serves.
 
     Args:
         leaf_of: the leaf of each subscriber, as an index into the leaves of the tree.
@@ -87,7 +87,7 @@ def _rank_related_leaves(demand: DemandGroups) -> NDArray[np.int64]:
 
 
 def count_by_box_class(group_counts: NDArray[np.int32], demand: DemandGroups) -> NDArray[np.int64]:
-    """Return how many subscribers of each box class (column) each leaf (row) serves."""
+    """Return the number of subscribers of each box class (column) that each leaf (row) serves."""
     class_counts = np.zeros((len(group_counts), len(demand.box_classes)), np.int64)
     for leaf, row in enumerate(group_counts):
         class_counts[leaf] = np.bincount(

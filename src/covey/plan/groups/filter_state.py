@@ -1,4 +1,7 @@
-"""Filters in cells, which planners change in place, and conversions from and to `BrokerFilters`."""
+"""Filters as boxes of grid cells, and conversions from and to `BrokerFilters`.
+
+Planners change these filters in place.
+"""
 
 from __future__ import annotations
 

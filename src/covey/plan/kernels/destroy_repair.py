@@ -36,9 +36,9 @@ class AssignmentState(NamedTuple):
     """Assignment as counts, with the subscribers that are not assigned at the moment.
 
     Args:
-        by_group: how many subscribers of each group (column) each leaf (row) serves.
-        by_class: how many subscribers of each box class (column) each leaf (row) serves.
-        unassigned_by_group: how many subscribers of each group have no leaf.
+        by_group: number of subscribers of each group (column) that each leaf (row) serves.
+        by_class: number of subscribers of each box class (column) that each leaf (row) serves.
+        unassigned_by_group: number of subscribers of each group that have no leaf.
         original_by_group: `by_group` before a replan; it has no rows if moves are not limited.
         moved_count: an array with one number: how many subscribers of `original_by_group` are not
             at their original leaf.

@@ -61,7 +61,7 @@ def refit_filters(
     above, see `fit_inner_brokers`.
 
     Args:
-        class_counts: how many subscribers of each box class (column) each leaf (row) serves.
+        class_counts: number of subscribers of each box class (column) that each leaf (row) serves.
         is_touched: the leaves whose filters are fitted.
         state: the filters; changed in place.
         groups: the groups of subscribers.

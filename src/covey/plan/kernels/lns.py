@@ -45,7 +45,8 @@ def run_lns(
     """Run steps of the search; return how many were not rolled back.
 
     Args:
-        assignment: how many subscribers of each group each leaf serves; changed in place.
+        assignment: the number of subscribers of each group that each leaf serves; changed in
+            place.
         leaves: the leaves; their loads are changed in place.
         state: the filters; changed in place.
         groups: the groups of subscribers.

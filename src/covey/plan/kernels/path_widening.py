@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 class FilterState(NamedTuple):
-    """Filters of all brokers in cells, with the number of boxes and the bandwidth of each filter.
+    """Filters of all brokers as boxes of grid cells, with their numbers of boxes and bandwidths.
 
     The first `box_counts[i]` rows of `filters[i]` are the boxes of broker i.
     """
@@ -39,8 +39,8 @@ def widen_path(
 ) -> tuple[float, int]:
     """Return the bandwidth that a box adds to the filters of a path, and how many are widened.
 
-    If the filter of a broker changes, its boxes that the filter of the next broker does not cover
-    are inserted into the latter, so that filters remain nested.
+    If the filter of a broker changes, those of its boxes that the filter of the next broker does
+    not cover are inserted into the filter of the next broker, so that filters remain nested.
 
     Args:
         path: brokers from a leaf up to the top level, padded with -1.

@@ -47,8 +47,8 @@ class SearchBudget:
         progress: called after each round with the progress and the lowest bandwidth so far.
         progress_start: the progress that is reported at the start of this search.
         progress_end: the progress that is reported at its end.
-        original_by_group: how many subscribers of each group (column) each leaf (row) served before
-            a replan; None if moves are not limited.
+        original_by_group: number of subscribers of each group (column) that each leaf (row) served
+            before a replan; None if moves are not limited.
         max_moved: how many of the subscribers in `original_by_group` may be moved from their leaf.
     """
 

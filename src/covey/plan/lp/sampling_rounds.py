@@ -133,7 +133,7 @@ def round_rectangles(
     high: Floats,
     random: np.random.Generator,
 ) -> BrokerFilters:
-    """Return filters whose rectangles are drawn at random; a larger fraction is drawn more often.
+    """Return filters whose rectangles are drawn at random, with chances that grow with `fractions`.
 
     Up to 20 draws are made, until one serves all subscribers. If none does, the draw that misses
     the fewest subscribers is used.

@@ -1,8 +1,8 @@
 """Model of broker assignment: the problem, the plan, and what a valid plan must satisfy.
 
-These classes own NumPy arrays and check them when they are built. They do not depend on planners:
-`Plan.verify` computes delays, loads and coverage from positions and boxes, not from the cells and
-groups that planners use.
+These classes consist of NumPy arrays. Trees, subscribers, problems and plans check theirs when they
+are constructed. No class depends on planners: `Plan.verify` computes delays, loads and coverage
+from positions and boxes, not from the cells and groups that planners use.
 
 Modules, in the order in which data passes through them:
 

@@ -144,7 +144,9 @@ class Plan:
         return delays
 
     def verify(self) -> Violations:
-        """Count all violations, from the assignment, positions, boxes and filters alone.
+        """Count all violations of the limits of the problem.
+
+        Delays, loads and coverage are computed from positions, boxes and filters.
 
         Cost: a distance for each subscriber and leaf, and a comparison for each subscriber and
         rectangle of its broker.

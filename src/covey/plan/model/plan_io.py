@@ -95,7 +95,8 @@ class SavedPlan:
             os.replace(temporary_file, directory / _PLAN)
         except OSError as error:
             raise InvalidArgumentError(
-                f"the plan cannot be written to {folder}: {error.strerror or error}"
+                f"the plan cannot be written to {folder} ({error.strerror or error}): choose "
+                "another folder"
             ) from None
 
     @staticmethod
@@ -151,11 +152,13 @@ class SavedPlan:
             ) from None
         except (ValueError, AttributeError, RecursionError):
             raise InvalidArgumentError(
-                f"{path} is not a plan: its content must be a JSON object"
+                f"{path} is not a plan, because its content is not a JSON object: make it again "
+                "with `covey plan make`"
             ) from None
         if file_format != _FORMAT:
             raise InvalidArgumentError(
-                f"{path} has format {file_format}: this version of covey reads format {_FORMAT}"
+                f"{path} has format {file_format}, but this release of covey reads format "
+                f"{_FORMAT}: make it again with `covey plan make`"
             )
         try:
             return cls._from_json(document)

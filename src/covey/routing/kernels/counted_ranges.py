@@ -44,7 +44,7 @@ def apply_ranges(
     gap: int,
     kind_counts: Ints,
 ) -> tuple[int, Ints, Ints]:
-    """Add `increment` to the count of each position of each range, one range after another.
+    """Add `increment` to the counts of all positions of each range, one range after another.
 
     The count of a position is the number of ranges that contain it. The call ends early when the
     directory has no space for more blocks.

@@ -1,4 +1,7 @@
-"""Reduction of the subscriptions of a DataFrame to active and redundant ones, with filters."""
+"""Division of the subscriptions of a DataFrame into active and redundant ones.
+
+Filters that contain all subscriptions are built, too.
+"""
 
 from __future__ import annotations
 

@@ -167,10 +167,10 @@ def _build_status_tables(
     for start in range(0, max(1, len(subscriptions.ids)), _FILE_ROWS):
         rows = np.arange(start, min(start + _FILE_ROWS, len(subscriptions.ids)))
         absorbers = statuses.absorbers.take(rows)
-        absorber_ids = id_type.from_store(subscriptions.ids.take(absorbers.values).to_arrow())
+        absorber_ids = id_type.from_store(subscriptions.ids.take(absorbers.values).values)
         yield pa.table(
             {
-                "id": id_type.from_store(subscriptions.ids.take(rows).to_arrow()),
+                "id": id_type.from_store(subscriptions.ids.take(rows).values),
                 "status": names.take(pa.array(statuses.statuses[rows])),
                 "absorbed_by": pa.ListArray.from_arrays(
                     absorbers.offsets.astype(np.int32), absorber_ids

@@ -23,15 +23,17 @@ from typing import TYPE_CHECKING
 from covey._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from covey.spark.fitting.expression_analysis import SparkExpressionTypes
+    from covey.spark.fitting.expression_analysis import UNLIMITED, SparkExpressionTypes
 
 __all__ = [
+    "UNLIMITED",
     "SparkExpressionTypes",
 ]
 
 __getattr__ = lazy_exports(
     __name__,
     {
+        "UNLIMITED": "expression_analysis",
         "SparkExpressionTypes": "expression_analysis",
     },
 )

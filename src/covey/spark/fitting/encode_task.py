@@ -77,7 +77,7 @@ class EncodeTask:
         rounds it waits until Spark has analysed the expression.
         """
         otherwise = Refusal(_TOO_MANY_EXPRESSIONS) if is_last_round else None
-        return replace(self, expression_types=KnownTypes(dict(types.known_types), otherwise))
+        return replace(self, expression_types=KnownTypes(dict(types.facts), otherwise))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         results = TaskResults(self.id_type.arrow_type)

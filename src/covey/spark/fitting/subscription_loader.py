@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructType
 
@@ -55,6 +55,7 @@ _DEFAULT_PARALLELISM = 8
 _MAX_PARALLELISM = 1000
 _MAX_ANALYSIS_ROUNDS = 5
 """Largest number of passes over subscriptions; between two passes, Spark analyses expressions."""
+_EXPRESSIONS_PER_TEMPLATE = 10
 _MAX_EXPRESSIONS_PER_ROUND = 10_000
 """Largest number of expressions that Spark analyses between two passes."""
 
@@ -70,6 +71,7 @@ def load_subscriptions(
     refusal_column: Column | None = None,
     commit_staged: CommitStaged | None = None,
     known_attributes: Sequence[Attribute] = (),
+    known_count: int = 0,
 ) -> ModelState:
     """Add the subscriptions of a DataFrame to a version, and commit the result as a new version.
 
@@ -86,6 +88,7 @@ def load_subscriptions(
         commit_staged: function that spreads the staged segments over zones and commits them; by
             default, and if it returns None, a single task commits them without zones.
         known_attributes: derived attributes of the base version.
+        known_count: number of subscriptions of the base version.
 
     Returns:
         The state of a model of the new version.
@@ -122,9 +125,7 @@ def load_subscriptions(
         location, base_version, space, IdType.from_spark(id_name, id_type), ranges, has_predicates
     )
     schema = task_result_schema(id_type)
-    types = SparkExpressionTypes(
-        spark, params._event_schema() or StructType(), known_attributes, space.max_derived
-    )
+    types = SparkExpressionTypes(spark, params._event_schema() or StructType(), known_attributes)
     encoded = partitioned.mapInArrow(task.with_expression_types(types), schema)
     for turn in range(_MAX_ANALYSIS_ROUNDS):
         with reraise_worker_errors():
@@ -133,7 +134,7 @@ def load_subscriptions(
         expression_rows = results.where(F.col("kind") == EXPRESSION_KIND)
         if not (expressions := _find_most_used(expression_rows)):
             break
-        types.ask(expressions)
+        types.ask(expressions, known_count + _count_subscriptions(results))
         is_last = turn == _MAX_ANALYSIS_ROUNDS - 2
         reencode_task = ReencodeTask(task.with_expression_types(types, is_last_round=is_last))
         waiting = results.where(F.col("kind") == WAITING_KIND).select("rows")
@@ -169,17 +170,29 @@ def load_subscriptions(
     )  # fmt: skip
 
 
-def _find_most_used(expression_rows: DataFrame) -> list[str]:
-    """Return at most 10,000 expressions: those that the largest numbers of subscriptions compare.
+def _find_most_used(expression_rows: DataFrame) -> dict[str, int]:
+    """Return at most 10,000 expressions, each with the number of subscriptions that use it.
 
-    They are sorted by this number, the largest first.
+    They are the most used ones, but each template is represented by its most used expressions.
 
     Args:
         expression_rows: task results of kind `EXPRESSION_KIND`.
     """
-    counts = expression_rows.groupBy("predicate").agg(F.sum("subscriptions").alias("uses"))
-    most_used = counts.orderBy(F.desc("uses"), "predicate").limit(_MAX_EXPRESSIONS_PER_ROUND)
-    return [row["predicate"] for row in most_used.collect()]
+    counts = expression_rows.groupBy("template", "predicate").agg(
+        F.sum("subscriptions").alias("uses")
+    )
+    by_use = [F.desc("uses"), F.col("predicate")]
+    rank = F.row_number().over(Window.partitionBy("template").orderBy(*by_use))
+    ranked = counts.withColumn("is_common", rank > _EXPRESSIONS_PER_TEMPLATE)
+    most_used = ranked.orderBy("is_common", *by_use).limit(_MAX_EXPRESSIONS_PER_ROUND)
+    return {row["predicate"]: row["uses"] for row in most_used.collect()}
+
+
+def _count_subscriptions(results: DataFrame) -> int:
+    """Return the number of subscriptions that were accepted or wait for types of expressions."""
+    counted = results.where(F.col("kind").isin(UPSERT_KIND, WAITING_KIND))
+    row = counted.agg(F.sum("subscriptions").alias("count")).first()
+    return int((row and row["count"]) or 0)
 
 
 def find_column_type(frame: DataFrame, column: str, param_name: str) -> DataType:
@@ -216,7 +229,8 @@ def _select_columns(
             type_ := find_column_type(subscriptions, name, "predicateCol"), StringType
         ):
             raise InvalidArgumentError(
-                f"predicates must be strings, but column {name!r} is {type_.simpleString()}"
+                f"predicates must be strings, but column {name!r} is {type_.simpleString()}: set "
+                "predicateCol to the column with predicates"
             )
         selected.append(select_column(name).alias("predicate"))
     ends = _range_ends_by_attribute(params)

@@ -2,8 +2,9 @@
 
 All results are rows of one DataFrame, because a task has one output. A row with a `file` is a
 staged segment, and a row with an `error` is a rejected subscription. A row with `rows` contains
-subscriptions that wait for the types of their expressions. A row of kind `EXPRESSION_KIND` is an
-expression of unknown type, with the number of subscriptions that compare it.
+subscriptions that wait for the types of their expressions, and their number. A row of kind
+`EXPRESSION_KIND` is an expression of unknown type, with its template and the number of
+subscriptions that use it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pyspark.sql.types import (
 )  # fmt: skip
 
 from covey.errors import PredicateError
+from covey.language.semantics import split_expression
 from covey.store import StagedSegment
 
 __all__ = [
@@ -61,6 +63,7 @@ def task_result_schema(id_type: DataType) -> StructType:
         .add("subscriptions", LongType())
         .add("seconds", StringType())
         .add("rows", BinaryType())
+        .add("template", StringType())
     )
 
 
@@ -76,7 +79,7 @@ class TaskResults:
     _segments: list[tuple[str, StagedSegment]] = field(default_factory=list)
     _rejections: list[dict[str, Any]] = field(default_factory=list)
     _expression_counts: Counter[str] = field(default_factory=Counter)
-    _waiting_tables: list[bytes] = field(default_factory=list)
+    _waiting_tables: list[tuple[bytes, int]] = field(default_factory=list)
 
     def add_seconds(self, step: str, seconds: float) -> None:
         """Add elapsed seconds to the sum of a step."""
@@ -98,13 +101,14 @@ class TaskResults:
         self._rejections.append(row)
 
     def add_expressions(self, expressions: Iterable[Sequence[str]]) -> None:
-        """Count the expressions whose types are missing.
+        """Count for each expression of unknown type the subscriptions that use it.
 
         Args:
-            expressions: for each waiting subscription its expressions of unknown type.
+            expressions: the expressions of each waiting subscription; an expression that one
+                subscription uses several times counts once.
         """
         for subscription_expressions in expressions:
-            self._expression_counts.update(subscription_expressions)
+            self._expression_counts.update(set(subscription_expressions))
 
     def add_waiting(self, rows: pa.Table) -> None:
         """Add the input rows of subscriptions that wait for types of expressions."""
@@ -112,15 +116,21 @@ class TaskResults:
             content = io.BytesIO()
             with pa.ipc.new_stream(content, rows.schema) as stream:
                 stream.write_table(rows)
-            self._waiting_tables.append(content.getvalue())
+            self._waiting_tables.append((content.getvalue(), rows.num_rows))
 
     def waiting_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield batches with waiting subscriptions, and with the expressions of unknown type."""
         rows: list[dict[str, Any]] = [
-            {"kind": WAITING_KIND, "rows": content} for content in self._waiting_tables
+            {"kind": WAITING_KIND, "rows": content, "subscriptions": count}
+            for content, count in self._waiting_tables
         ]
         rows += [
-            {"kind": EXPRESSION_KIND, "predicate": expression, "subscriptions": count}
+            {
+                "kind": EXPRESSION_KIND,
+                "predicate": expression,
+                "subscriptions": count,
+                "template": split_expression(expression)[0],
+            }
             for expression, count in self._expression_counts.items()
         ]
         yield from self._to_batches(rows)

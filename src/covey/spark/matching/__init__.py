@@ -3,14 +3,17 @@
 `transform` matches with one `mapInArrow`, or with two if zones have replication "smart". A worker
 opens a version of the store once and maps its files into memory; all workers of a machine share
 this memory. Small batches are joined, so that matching is efficient. Batches with too many matches
-are split, so that memory does not grow with the number of events or of matches.
+are split, so that memory does not grow with the numbers of events and matches, except for the
+matches of one event.
 
 Modules, in the order in which data passes through them:
 
     worker_cache       snapshots that are open in this worker process
     match_task         `MatchTask`: join and split batches of events, and match them
     output             `PairRows` and `ArrayRows`: a row for each match, or for each event
+    late_evaluation    Spark decides the candidates that have late conditions
     evaluation_errors  find undecided pairs: an expression raises an error on the event
+    late_errors        the same for the expressions of late conditions
     table_function     table function for SQL that matches with a model
 
 `covey.stream` matches micro-batches with the same functions: `rebatch`, `to_events` and
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
         find_raising_attributes,
         find_undecided_pairs,
     )
+    from covey.spark.matching.late_evaluation import CONDITIONS_COLUMN, LateEvaluation
     from covey.spark.matching.match_task import match_bounded, rebatch, to_events
     from covey.spark.matching.worker_cache import (
         freeze_gc,
@@ -37,6 +41,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "CONDITIONS_COLUMN",
+    "LateEvaluation",
     "find_computable_rows",
     "find_raising_attributes",
     "find_undecided_pairs",
@@ -53,6 +59,8 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
+        "CONDITIONS_COLUMN": "late_evaluation",
+        "LateEvaluation": "late_evaluation",
         "find_computable_rows": "evaluation_errors",
         "find_raising_attributes": "evaluation_errors",
         "find_undecided_pairs": "evaluation_errors",

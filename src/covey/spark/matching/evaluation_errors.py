@@ -25,7 +25,7 @@ from covey.store import Snapshot
 
 __all__ = [
     "FindUndecidedTask",
-    "UndecidedPairs",
+    "RaisingPairs",
     "find_computable_rows",
     "find_raising_attributes",
     "find_undecided_pairs",
@@ -69,7 +69,7 @@ def find_computable_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class UndecidedPairs:
+class RaisingPairs:
     """Undecided pairs of one expression, which raises an error on the events of these pairs.
 
     Pair i is the event with row number `event_rows[i]` and the subscription `subscription_ids[i]`.
@@ -82,7 +82,7 @@ class UndecidedPairs:
 
 def find_undecided_pairs(
     snapshot: Snapshot, events: Events, computable: Mapping[str, Bools]
-) -> Iterator[UndecidedPairs]:
+) -> Iterator[RaisingPairs]:
     """Yield the pairs that are undecided because an expression raises an error on the event.
 
     A pair is yielded for an expression if the event could match with suitable values of all
@@ -115,11 +115,11 @@ def find_undecided_pairs(
                 undecided = _subtract_pairs(possible, decided)
                 if len(undecided):
                     ids = snapshot.take_ids(undecided.stored_rows)
-                    yield UndecidedPairs(expression, query_rows[undecided.query_rows], ids)
+                    yield RaisingPairs(expression, query_rows[undecided.query_rows], ids)
 
 
 def _free_expressions(points: Regions, expressions: Sequence[str]) -> Regions:
-    """Return the regions of events without constraints on these expressions and their flags."""
+    """Return `points` without the constraints on these expressions and on their flags."""
     flags = (points.space[name].flag.name for name in expressions)
     free = {*expressions, *flags}
     constraints = {

@@ -55,7 +55,7 @@ class MatchTask:
             events = to_events(batch, self.attribute_columns, snapshot.space)
             for rows, matches in match_bounded(snapshot, events, np.arange(len(events))):
                 portion = batch.slice(rows[0], len(rows))
-                yield from self.output_format.to_batches(portion, matches.event_rows, matches.ids)
+                yield from self.output_format.to_batches(portion, matches)
         freeze_gc()
 
     def _open_snapshot(self, batch: pa.RecordBatch) -> Snapshot:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from covey.spark.id_types import IdType
+from covey.store import IdMatches
 
-__all__ = ["ArrayRows", "OutputFormat", "PairRows"]
+__all__ = ["ArrayRows", "OutputFormat", "PairRows", "estimate_row_bytes", "split_by_bytes"]
 
 Rows = NDArray[np.integer[Any]]
 _MAX_BATCH_BYTES = 8 << 20  # estimated size of an output batch
@@ -35,15 +36,12 @@ class OutputFormat(Protocol):
         """
         ...
 
-    def to_batches(
-        self, events: pa.RecordBatch, query_rows: Rows, subscription_ids: pa.Array
-    ) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, events: pa.RecordBatch, matches: IdMatches) -> Iterator[pa.RecordBatch]:
         """Yield the output of a batch of events and its matches.
 
         Args:
             events: the events; the columns that are copied to the output come first.
-            query_rows: row number of the event of each match, ascending.
-            subscription_ids: id of the subscription of each match, as in the store.
+            matches: the matches.
         """
         ...
 
@@ -59,14 +57,22 @@ class PairRows:
     def output_schema(self, event_fields: StructType, id_type: DataType) -> StructType:
         return StructType([*event_fields.fields, StructField(self.output_col, id_type)])
 
-    def to_batches(
+    def to_batches(self, events: pa.RecordBatch, matches: IdMatches) -> Iterator[pa.RecordBatch]:
+        return self.build_rows(events, matches.event_rows, matches.ids)
+
+    def build_rows(
         self, events: pa.RecordBatch, query_rows: Rows, subscription_ids: pa.Array
     ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of matches.
+
+        Match i is row `query_rows[i]` of `events` and the subscription `subscription_ids[i]`. The
+        row numbers are ascending.
+        """
         columns = events.columns[: len(self.event_columns)]
-        widths = _estimate_row_bytes(columns, len(events)) + subscription_ids.nbytes // max(
+        widths = estimate_row_bytes(columns, len(events)) + subscription_ids.nbytes // max(
             1, len(subscription_ids)
         )
-        for start, stop in _split_by_bytes(widths, query_rows):
+        for start, stop in split_by_bytes(widths, query_rows):
             rows = pa.array(query_rows[start:stop])
             event_values = [column.take(rows) for column in columns]
             ids = self.id_type.from_store(subscription_ids.slice(start, stop - start))
@@ -92,19 +98,18 @@ class ArrayRows:
             [*event_fields.fields, StructField(self.output_col, listed, nullable=False)]
         )
 
-    def to_batches(
-        self, events: pa.RecordBatch, query_rows: Rows, subscription_ids: pa.Array
-    ) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, events: pa.RecordBatch, matches: IdMatches) -> Iterator[pa.RecordBatch]:
+        query_rows, subscription_ids = matches.event_rows, matches.ids
         ends = np.cumsum(np.bincount(query_rows, minlength=len(events)))
         offsets = np.concatenate([[0], ends]).astype(np.int32)
         columns = events.columns[: len(self.event_columns)]
         ids = self.id_type.from_store(subscription_ids)
-        widths = _estimate_row_bytes(columns, len(events))
+        widths = estimate_row_bytes(columns, len(events))
         widths = widths + np.diff(offsets) * (
             subscription_ids.nbytes // max(1, len(subscription_ids))
         )
         element = pa.field("element", self.id_type.arrow_type, nullable=False)
-        for start, stop in _split_by_bytes(widths):
+        for start, stop in split_by_bytes(widths):
             list_offsets = pa.array(offsets[start : stop + 1])
             id_lists = pa.ListArray.from_arrays(list_offsets, ids, pa.list_(element))
             event_values = [column.slice(start, stop - start) for column in columns]
@@ -113,7 +118,7 @@ class ArrayRows:
             )
 
 
-def _estimate_row_bytes(columns: Sequence[pa.Array], row_count: int) -> NDArray[np.int64]:
+def estimate_row_bytes(columns: Sequence[pa.Array], row_count: int) -> NDArray[np.int64]:
     """Return the estimated size of each row in bytes.
 
     For a text or binary column, the exact length of the value is counted; for any other column, its
@@ -128,7 +133,7 @@ def _estimate_row_bytes(columns: Sequence[pa.Array], row_count: int) -> NDArray[
     return widths
 
 
-def _split_by_bytes(
+def split_by_bytes(
     row_bytes: NDArray[np.int64], rows: Rows | None = None
 ) -> Iterator[tuple[int, int]]:
     """Divide rows into ranges of at most `_MAX_BATCH_BYTES`, or of one row; yield (start, stop).

@@ -92,7 +92,7 @@ class DistributedPlan:
         return np.array([count_by_leaf.get(leaf, 0) for leaf in self.problem.tree.leaves.tolist()])
 
     def verify(self) -> Violations:
-        """Count all violations of the plan, from `assignment` and the filters alone.
+        """Count how often `assignment` and the filters violate the limits of `problem`.
 
         Cost: two passes over `assignment`.
         """

@@ -3,6 +3,7 @@
 The tasks are two functions of `mapInArrow` with a shuffle between them. The first one returns rows
 with all columns of an event, a zone and an id. A row with an id is a match, which the second task
 only converts to the output format. A row without an id is an event that is forwarded to the zone.
+If there are late conditions, every row has a further column with them, as in `LatePairRows`.
 (papers: can)
 """
 
@@ -16,28 +17,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_type
 
 from covey.index import Pairs
 from covey.spark.id_types import IdType
+from covey.spark.matching.late_evaluation import (
+    CONDITIONS_COLUMN,
+    LateEvaluation,
+    LatePairRows,
+)
 from covey.spark.matching.match_task import match_bounded, rebatch, to_events
-from covey.spark.matching.output import PairRows as PairShape
+from covey.spark.matching.output import PairRows
 from covey.spark.matching.worker_cache import freeze_gc, open_zone_snapshot
 
-__all__ = ["HomeMatchTask", "ZoneMatchTask", "forwarded_schema"]
+__all__ = ["HomeMatchTask", "ZoneMatchTask"]
 
-_ID_COL = "id"
+_ID_COL, _CONDITIONS_COL = "id", "conditions"
+"""Columns with the id of a match and its late conditions, after `rename_outputs`."""
 Rows = NDArray[np.integer[Any]]
-
-
-def forwarded_schema(event_schema: StructType, id_type: DataType) -> StructType:
-    """Return the schema of the output of `ZoneMatchTask`: columns of events, the zone, the id.
-
-    Args:
-        event_schema: schema of the routed events, whose last column is the zone.
-        id_type: Spark's type of the ids.
-    """
-    return StructType([*event_schema.fields, StructField(_ID_COL, id_type)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +51,7 @@ class ZoneMatchTask:
         attribute_columns: number of the column of each attribute.
         column_names: names of the input columns, of which the last one is the zone.
         id_type: conversion of ids.
+        evaluation: evaluation of the late conditions.
     """
 
     location: str
@@ -61,16 +60,27 @@ class ZoneMatchTask:
     attribute_columns: Mapping[str, int]
     column_names: tuple[str, ...]
     id_type: IdType
+    evaluation: LateEvaluation
+
+    @property
+    def output_format(self) -> PairRows | LatePairRows:
+        """Format of the output."""
+        return self.evaluation.to_pair_format(PairRows(self.column_names, _ID_COL, self.id_type))
+
+    def rename_outputs(self, rows: DataFrame) -> DataFrame:
+        """Return the output with plain names, which another `mapInArrow` of PySpark requires."""
+        conditions = [_CONDITIONS_COL] if self.evaluation.templates else []
+        return rows.toDF(*self.column_names, _ID_COL, *conditions)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        output_format = PairShape(self.column_names, _ID_COL, self.id_type)
+        output_format = self.output_format
         for batch in rebatch(batches):
             zone = batch.column(batch.num_columns - 1)[0].as_py()
             snapshot = open_zone_snapshot(self.location, self.version, self.label, zone)
             events = to_events(batch, self.attribute_columns, snapshot.space)
             for rows, matches in match_bounded(snapshot, events, np.arange(len(events))):
                 portion = batch.slice(rows[0], len(rows))
-                yield from output_format.to_batches(portion, matches.event_rows, matches.ids)
+                yield from output_format.to_batches(portion, matches)
                 yield from self._forward_events(portion, matches.forwarded_pairs)
         freeze_gc()
 
@@ -87,7 +97,11 @@ class ZoneMatchTask:
             columns = [column.take(rows) for column in batch.columns[:-1]]
             columns.append(pa.array(forwarded_pairs.stored_rows[start:stop], pa.int32()))
             columns.append(pa.nulls(len(rows), self.id_type.arrow_type))
-            yield pa.RecordBatch.from_arrays(columns, [*self.column_names, _ID_COL])
+            forwarded = pa.RecordBatch.from_arrays(columns, [*self.column_names, _ID_COL])
+            if self.evaluation.templates:
+                conditions = pa.nulls(len(rows), to_arrow_type(self.evaluation.conditions_type))
+                forwarded = forwarded.append_column(CONDITIONS_COLUMN, conditions)
+            yield forwarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +115,11 @@ class HomeMatchTask:
     version: int
     label: str | None
     attribute_columns: Mapping[str, int]
-    output_format: PairShape
+    output_format: PairRows | LatePairRows
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in rebatch(batches):
-            has_id = batch.column(batch.num_columns - 1).is_valid()
+            has_id = batch.column(_ID_COL).is_valid()
             yield from self._pass_matches(batch.filter(has_id))
             forwarded = batch.filter(pc.invert(has_id))
             if forwarded.num_rows:
@@ -113,15 +127,21 @@ class HomeMatchTask:
         freeze_gc()
 
     def _pass_matches(self, matches: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        if matches.num_rows:
-            rows = np.arange(matches.num_rows)
-            ids = self.output_format.id_type.to_store(matches.column(matches.num_columns - 1))
-            yield from self.output_format.to_batches(matches, rows, ids)
+        if not matches.num_rows:
+            return
+        rows = np.arange(matches.num_rows)
+        if isinstance(self.output_format, PairRows):
+            ids = self.output_format.id_type.to_store(matches.column(_ID_COL))
+            yield from self.output_format.build_rows(matches, rows, ids)
+        else:
+            ids = self.output_format.pair_rows.id_type.to_store(matches.column(_ID_COL))
+            conditions = matches.column(_CONDITIONS_COL)
+            yield from self.output_format.build_rows(matches, rows, ids, conditions=conditions)
 
     def _match_forwarded(self, forwarded: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        zone = forwarded.column(forwarded.num_columns - 2)[0].as_py()
+        zone = forwarded.column(forwarded.schema.get_field_index(_ID_COL) - 1)[0].as_py()
         snapshot = open_zone_snapshot(self.location, self.version, self.label, zone, is_home=True)
         events = to_events(forwarded, self.attribute_columns, snapshot.space)
         for rows, matches in match_bounded(snapshot, events, np.arange(len(events))):
             portion = forwarded.slice(rows[0], len(rows))
-            yield from self.output_format.to_batches(portion, matches.event_rows, matches.ids)
+            yield from self.output_format.to_batches(portion, matches)

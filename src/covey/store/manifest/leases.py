@@ -46,7 +46,11 @@ class Lease:
             raise
 
     def renew(self, seconds: float) -> None:
-        """Set the end of the lease to the given number of seconds from now."""
+        """Set the end of the lease to the given number of seconds from now.
+
+        Raises:
+            InvalidArgumentError: `seconds` is not positive, or exceeds 300 years.
+        """
         if not 0 < seconds <= _MAX_SECONDS:
             raise InvalidArgumentError(
                 f"the seconds of a lease must be more than 0 and at most {_MAX_SECONDS}, got "

@@ -156,9 +156,9 @@ class Manifest:
             saved = json.loads(body)
             if saved["format"] not in (_FORMAT, _ZONED_FORMAT):
                 raise StoreError(
-                    f"it has format {saved['format']}, but this covey reads {_FORMAT} and "
-                    f"{_ZONED_FORMAT}: the store was written by another version of covey and must "
-                    "be created again"
+                    f"it has format {saved['format']}, but this release of covey reads {_FORMAT} "
+                    f"and {_ZONED_FORMAT}: use the release that wrote the store, or create the "
+                    "store again"
                 )
             return cls(
                 _check_count(saved["version"]),
@@ -237,7 +237,7 @@ def _check_count(saved: Any) -> int:
 def _check_file_name(saved: Any) -> str | None:
     """Return a file name or None; raise ValueError if it is not a SHA-256 in hexadecimal digits."""
     if saved is not None and not (isinstance(saved, str) and _FILE.fullmatch(saved)):
-        raise ValueError(f"{saved!r} is not the name of a file")
+        raise ValueError(f"{saved!r} is not a file name of 64 hexadecimal digits")
     return saved
 
 

@@ -25,13 +25,15 @@ def space_to_json(space: Space) -> JsonObject:
         "columns": [_attribute_to_json(a) for a in space.columns],
         "derived": [_attribute_to_json(a) for a in space.derived],
         "settings": _settings_to_json(space.settings),
-        "max_derived": space.max_derived,
         "limits": asdict(space.limits),
     }
 
 
-def space_from_json(saved: Mapping[str, JsonValue]) -> Space:
-    """Return the space that `space_to_json` encoded; raise StoreError if it cannot be read."""
+def space_from_json(saved: Mapping[str, JsonValue], owner: str = "the store") -> Space:
+    """Return the space that `space_to_json` encoded; raise StoreError if it cannot be read.
+
+    `owner` names in the message what the space belongs to.
+    """
     fields: Mapping[str, Any] = saved
     try:
         return Space(
@@ -43,16 +45,17 @@ def space_from_json(saved: Mapping[str, JsonValue]) -> Space:
                     True,
                     a.get("can_raise", False),
                     a.get("is_flag", False),
+                    a.get("is_late", False),
                 )
                 for a in fields["derived"]
             ),
             _settings_from_json(fields["settings"]),
-            fields["max_derived"],
             _limits_from_json(fields["limits"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, SchemaError) as error:
         raise StoreError(
-            f"a stored space cannot be read ({error!r}): the store must be created again"
+            f"the space of {owner} cannot be read ({error!r}): create the store again, or fit the "
+            "model again"
         ) from None
 
 
@@ -86,7 +89,7 @@ def combine_spaces(first: Space, others: Iterable[Space]) -> Space:
 def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
     """Return name, type and flags of an attribute as a JSON object."""
     saved: dict[str, Any] = {"name": attribute.name, "type": _type_to_json(attribute.type)}
-    for name in ("can_raise", "is_flag"):
+    for name in ("can_raise", "is_flag", "is_late"):
         if getattr(attribute, name):
             saved[name] = True
     return saved

@@ -69,6 +69,10 @@ def vacuum(
     version names is not deleted before it is `grace_seconds` old, because the next version may name
     it. If a remaining version cannot be read, only leases that have ended are deleted.
 
+    Raises:
+        InvalidArgumentError: `retain_seconds` or `grace_seconds` is negative.
+        StoreError: a remaining version cannot be read.
+
     Cost: all files are listed, and each remaining manifest that is not in `referenced` is read.
     """
     if not (retain_seconds >= 0 and grace_seconds >= 0):

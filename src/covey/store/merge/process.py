@@ -117,7 +117,8 @@ class MergeProcess:
         except (OSError, ValueError):
             code = self._process.poll()
             raise StoreError(
-                f"the merge process ended or gave no valid answer (exit code {code})"
+                f"the merge process ended or gave no valid answer (exit code {code}): its standard "
+                "error may say why"
             ) from None
         return answer
 

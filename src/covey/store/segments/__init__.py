@@ -8,8 +8,8 @@ Modules, in the order in which subscriptions pass through them:
 
 - `segment`: `SubscriptionBatch` (not indexed) and `IndexedSubscriptions` (the file's content).
 - `tombstones`: one bit per row, set if the row is dead; a version has one file of tombstones.
-- `live_segment`: `LiveSegment`, a segment with its tombstones, and `SegmentOpener`.
-- `pairs`: joins the pairs of several segments, without dead rows, sorted by query row.
+- `live_segment`: `LiveSegment`, a segment with its tombstones, `SegmentOpener`, and
+  `concat_live_pairs`, which joins the pairs of live segments.
 - `expiry`: regions that ended before a horizon, which merges drop.
 
 Row numbers are valid within one segment only; `covey.store.snapshot` numbers the rows of all

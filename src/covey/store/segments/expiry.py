@@ -8,6 +8,7 @@ leaves the attribute free, does not end.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,6 +26,7 @@ Horizons = Mapping[str, int]
 """For each attribute name the horizon: regions that end before this key have expired."""
 
 
+@lru_cache(maxsize=64)
 def expiry_domain(space: Space, attribute: str) -> Domain:
     """Return the key domain of an attribute; raise SchemaError if its keys are not int64."""
     type_ = space[attribute].type

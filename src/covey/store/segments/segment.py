@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from covey.errors import StoreError
 from covey.geometry import Regions
+from covey.geometry.tags import Tags
 from covey.index import Pairs, SegmentIndex
+from covey.language.late_conditions import LateCondition
 from covey.space.ragged_array import RaggedArray
+from covey.space.space import LATE
 from covey.store.ids import Ids
 from covey.store.manifest.space_json import combine_spaces, space_from_json, space_to_json
 from covey.store.storage.array_file import EncodedFile, MappedArrays, encode_arrays
@@ -157,8 +160,11 @@ class IndexedSubscriptions:
             StoreError: if the file does not contain a segment, or it cannot be read.
         """
         if file.meta.get("kind") != _KIND:
-            raise StoreError(f"file {file.sha256} contains {file.meta.get('kind')}, not a segment")
-        space = space_from_json(file.meta["space"])
+            raise StoreError(
+                f"file {file.sha256} contains {file.meta.get('kind')}, not a segment: create the "
+                "store again"
+            )
+        space = space_from_json(file.meta["space"], f"segment {file.sha256}")
         try:
             return cls(
                 Ids.from_arrays(_arrays_with_prefix("ids.", file)),
@@ -171,7 +177,9 @@ class IndexedSubscriptions:
                 else None,
             )
         except (KeyError, ValueError, TypeError, IndexError) as error:
-            raise StoreError(f"the segment {file.sha256} cannot be read: {error!r}") from None
+            raise StoreError(
+                f"segment {file.sha256} cannot be read ({error!r}): create the store again"
+            ) from None
 
     def encode(self) -> EncodedFile:
         """Return the segment as a file that differs from every other file.
@@ -197,7 +205,7 @@ class IndexedSubscriptions:
         return encode_arrays(arrays, {"kind": _KIND, "space": space, "unique": unique})
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.ids.keys)
 
     def keys_by_ordinal(self) -> Rows | None:
         """Return the keys of ids in the order of ordinals, or None.
@@ -271,9 +279,18 @@ class IndexedSubscriptions:
 
 
 def _drop_unused_derived(regions: Regions) -> Regions:
-    """Remove derived attributes that no region constrains from the space of regions."""
-    space = regions.space
-    derived = tuple(a for a in space.derived if a.name in regions.constraints)
+    """Remove derived attributes and templates that no region needs from the space of regions."""
+    space, templates = regions.space, set[str]()
+    if LATE in regions.constraints:
+        rules = regions.constraints[LATE].batch
+        assert isinstance(rules, Tags)
+        tokens = set(rules.tokens.values.tolist())
+        templates = {LateCondition.from_token(token).template for token in tokens}
+    derived = tuple(
+        attribute
+        for attribute in space.derived
+        if attribute.name in (templates if attribute.is_late else regions.constraints)
+    )
     return replace(regions, space=replace(space, derived=derived))
 
 

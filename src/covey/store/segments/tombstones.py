@@ -107,10 +107,16 @@ def read_tombstones(file: MappedArrays, segment: str, row_count: int) -> Tombsto
         StoreError: if the file does not contain tombstones, or they do not fit the segment.
     """
     if file.meta.get("kind") != _KIND:
-        raise StoreError(f"file {file.sha256} contains {file.meta.get('kind')}, not tombstones")
+        raise StoreError(
+            f"file {file.sha256} contains {file.meta.get('kind')}, not tombstones: "
+            "create the store again"
+        )
     if segment not in file.arrays:
         return Tombstones.empty(row_count)
     bits = file.arrays[segment]
     if bits.dtype != np.uint8 or bits.shape != (-(-row_count // 8),):
-        raise StoreError(f"the tombstones in file {file.sha256} do not fit segment {segment}")
+        raise StoreError(
+            f"the tombstones in file {file.sha256} do not fit segment {segment}: create the store "
+            "again"
+        )
     return Tombstones.from_bits(row_count, bits)

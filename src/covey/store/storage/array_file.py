@@ -101,7 +101,8 @@ def open_array_file(path: Path, sha256: str) -> MappedArrays:
         file = path.open("rb")
     except FileNotFoundError:
         raise StoreError(
-            f"{path} does not exist: it was deleted, or vacuum deleted the version that names it"
+            f"{path} does not exist: it was deleted, or vacuum deleted the version that names it; "
+            "open the newest version, or restore the file from a copy"
         ) from None
     with file:
         return read_array_file(file, sha256)
@@ -113,14 +114,17 @@ def read_array_file(file: BinaryIO, sha256: str) -> MappedArrays:
     The map stays valid after the file is closed.
 
     Raises:
-        StoreError: if the file is truncated, is not a file of covey, has another SHA-256, or cannot
-            be mapped.
+        StoreError: the file is truncated, is not a file of covey, has an unknown format, a header
+            that cannot be read or another SHA-256, or cannot be mapped.
     """
     content = _map_file(file)
     size, header_size = _read_prefix(content, file.name)
     actual_sha256 = hashlib.sha256(content).hexdigest()
     if actual_sha256 != sha256:
-        raise StoreError(f"{file.name} is damaged: its SHA-256 is {actual_sha256}, not {sha256}")
+        raise StoreError(
+            f"{file.name} is damaged: its SHA-256 is {actual_sha256}, not {sha256}; "
+            "restore it from a copy"
+        )
     try:
         header = json.loads(content[_PREFIX.size : _PREFIX.size + header_size])
         start = _PREFIX.size + header_size
@@ -128,7 +132,9 @@ def read_array_file(file: BinaryIO, sha256: str) -> MappedArrays:
         arrays = {entry["name"]: _view_array(content, start, entry) for entry in header["arrays"]}
         return MappedArrays(arrays, header["meta"], size, sha256)
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{file.name} has a header that cannot be read: {error!r}") from None
+        raise StoreError(
+            f"{file.name} has a header that cannot be read ({error!r}): create the store again"
+        ) from None
 
 
 def _to_storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -154,7 +160,10 @@ def _map_file(file: BinaryIO) -> mmap.mmap:
     """Map a file into memory; raise StoreError if it is too short or cannot be mapped."""
     size = file.seek(0, 2)
     if size < _PREFIX.size:
-        raise StoreError(f"{file.name} is truncated or is not a file of covey: it has {size} bytes")
+        raise StoreError(
+            f"{file.name} is truncated or is not a file of covey: it has {size} bytes; restore it "
+            "from a copy"
+        )
     try:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
@@ -180,15 +189,18 @@ def _read_prefix(content: mmap.mmap, name: str) -> tuple[int, int]:
     """Check the prefix of a file, and return the sizes of file and header in bytes."""
     magic, format_number, header_size, size = _PREFIX.unpack_from(content)
     if magic != _MAGIC:
-        raise StoreError(f"{name} is not a file of covey, or its first bytes are damaged")
+        raise StoreError(
+            f"{name} is not a file of covey, or its first bytes are damaged; restore it from a copy"
+        )
     if format_number != _FORMAT:
         raise StoreError(
-            f"{name} has format {format_number}, but this covey reads format {_FORMAT}: the store "
-            "was written by another version of covey and must be created again"
+            f"{name} has format {format_number}, but this release of covey reads format {_FORMAT}: "
+            "use the release that wrote the store, or create the store again"
         )
     if size != len(content):
         raise StoreError(
-            f"{name} is truncated or damaged: it has {len(content)} bytes instead of {size}"
+            f"{name} is truncated or damaged: it has {len(content)} bytes instead of {size}; "
+            "restore it from a copy"
         )
     return size, header_size
 

@@ -75,7 +75,8 @@ class ContentStore:
         except FileNotFoundError:
             raise StoreError(
                 f"{_file_name(sha256)} does not exist in {self.backend.location}: it was deleted, "
-                "or vacuum deleted the version that names it"
+                "or vacuum deleted the version that names it; open the newest version, or restore "
+                "the file from a copy"
             ) from None
 
 

@@ -79,7 +79,8 @@ class LocalBackend:
             return self.list(folder) if (self.root / folder).exists() else []
         except NotADirectoryError:
             raise StoreError(
-                f"{self.root / folder} is not a folder: it is a file, or its parent is"
+                f"{self.root / folder} is not a folder: this path, or a path above it, is a file; "
+                "choose another location"
             ) from None
         return entries
 

@@ -43,8 +43,13 @@ def read_zone_map(file: MappedArrays, space: Space) -> ZoneMap:
         StoreError: if the file does not contain a zone map, or it cannot be read.
     """
     if file.meta.get("kind") != _KIND:
-        raise StoreError(f"file {file.sha256} contains {file.meta.get('kind')}, not a zone map")
+        raise StoreError(
+            f"file {file.sha256} contains {file.meta.get('kind')}, not a zone map: "
+            "create the store again"
+        )
     try:
         return ZoneMap.from_arrays(space, file.arrays, file.meta)
     except (KeyError, ValueError, TypeError) as error:
-        raise StoreError(f"the zone map in file {file.sha256} cannot be read: {error!r}") from None
+        raise StoreError(
+            f"the zone map in file {file.sha256} cannot be read ({error!r}): create the store again"
+        ) from None

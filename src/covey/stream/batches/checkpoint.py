@@ -65,6 +65,15 @@ class Checkpoint:
             for topic, offsets in sorted(ends.items())
         }
 
+    def read_time_ms(self, batch: int) -> int:
+        """Return the time of a batch whose offsets Spark has recorded, in ms since 1970.
+
+        Raises:
+            StreamError: a file of the checkpoint is missing.
+        """
+        metadata = json.loads(self._read_text(f"offsets/{batch}").splitlines()[1])
+        return int(metadata["batchTimestampMs"])
+
     def read_next_offsets(self) -> dict[str, dict[str, int]] | None:
         """Return the offsets at which the next batch begins, or None if the query never started.
 

@@ -73,6 +73,7 @@ class BatchDecider:
         self._subscriptions, self._checkpoint = subscriptions, checkpoint
         self._pending_batches = pending_batches
         self._last_batch: int | None = None
+        self._checked_version: int | None = None  # its attributes are in `required_attributes`
         self._close_requested = threading.Event()
         self._thread = threading.Thread(target=self._run, name="covey-decider", daemon=True)
         self._thread.start()
@@ -114,7 +115,10 @@ class BatchDecider:
         started = time.perf_counter()
         query_id = self._checkpoint.read_query_id()
         offset_ranges = self._checkpoint.read_offset_ranges(batch)
-        decision, control_stats = self._subscriptions.decide_batch(query_id, batch, offset_ranges)
+        time_ms = self._checkpoint.read_time_ms(batch)
+        decision, control_stats = self._subscriptions.decide_batch(
+            query_id, batch, offset_ranges, time_ms
+        )
         snapshot = self._subscriptions.open_snapshot(decision)
         if batch in self._pending_batches:  # an earlier run of the batch has read the changes
             control_stats = self._pending_batches[batch].control_stats.combine(control_stats)
@@ -122,6 +126,9 @@ class BatchDecider:
             decision, snapshot, control_stats, time.perf_counter() - started
         )
         self._last_batch = batch
+        if decision.version == self._checked_version:
+            return True
+        self._checked_version = decision.version
         computed_attributes, self.required_attributes = (
             self.required_attributes,
             self.required_attributes.with_attributes_of(snapshot),

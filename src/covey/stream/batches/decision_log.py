@@ -34,6 +34,9 @@ class BatchDecision:
         events: offset ranges of the events in the batch.
         version: version of the store that decides the batch.
         written_ms: time of the decision, in milliseconds since 1970.
+        time_ms: time of the batch, in milliseconds since 1970: the value of `current_timestamp()`
+            in predicates. Spark records it before it runs the batch, and uses it again if the batch
+            is run again.
     """
 
     query: str
@@ -41,6 +44,7 @@ class BatchDecision:
     events: OffsetRanges
     version: int
     written_ms: int
+    time_ms: int
 
     @property
     def file_name(self) -> str:
@@ -69,7 +73,7 @@ class DecisionLog:
 
     def find(self, query_id: str, batch: int, offset_ranges: OffsetRanges) -> BatchDecision | None:
         """Return the decision of a batch with these offset ranges, or None if there is none."""
-        name = BatchDecision(query_id, batch, offset_ranges, 0, 0).file_name
+        name = BatchDecision(query_id, batch, offset_ranges, 0, 0, 0).file_name
         try:
             return _parse_decision(self.storage.read(name))
         except FileNotFoundError:

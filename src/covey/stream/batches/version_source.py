@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import pyarrow as pa
@@ -91,22 +92,26 @@ class DecidedVersion:
 
     def open_snapshot(self, zone: int | None = None) -> Snapshot:
         query, batch = get_task_batch()
-        offset_ranges = Checkpoint(
-            open_storage(f"{self.state_path}/{CHECKPOINT_FOLDER}")
-        ).read_offset_ranges(batch)
-        decision_log, deadline_s = (
-            DecisionLog(open_storage(self.state_path)),
-            time.monotonic() + _DECISION_TIMEOUT_S,
-        )
+        checkpoint, decision_log = _open_state_folder(self.state_path)
+        offset_ranges = checkpoint.read_offset_ranges(batch)
+        deadline_s = time.monotonic() + _DECISION_TIMEOUT_S
         while (decision := decision_log.find(query, batch, offset_ranges)) is None:
             if time.monotonic() > deadline_s:
                 raise StreamError(
-                    f"batch {batch} was not decided within {_DECISION_TIMEOUT_S:.0f} seconds"
+                    f"batch {batch} was not decided within {_DECISION_TIMEOUT_S:.0f} seconds: see "
+                    "the log of the stream"
                 )
             time.sleep(_POLL_S)
         if zone is None or self.zone_map_file is None:
             return open_live_snapshot(self.location, decision.version)
         return open_live_zone_snapshot(self.location, decision.version, zone, self.zone_map_file)
+
+
+@lru_cache(maxsize=4)
+def _open_state_folder(state_path: str) -> tuple[Checkpoint, DecisionLog]:
+    """Return the checkpoint and the decisions in a state folder; a worker opens it once."""
+    checkpoint = Checkpoint(open_storage(f"{state_path}/{CHECKPOINT_FOLDER}"))
+    return checkpoint, DecisionLog(open_storage(state_path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,8 +76,8 @@ class ControlTopicReader:
             if time.monotonic() > deadline_s:
                 raise StreamError(
                     f"topic {self.topic!r} had no new message for {_READ_TIMEOUT_S:g} seconds: "
-                    f"it was read to {self.position}, but ends at {ends}. Check whether a Kafka "
-                    "server is down"
+                    f"by partition, it was read to {self.position}, but ends at {ends}. Check "
+                    "whether a Kafka server is down"
                 )
         changes, self._unreturned_changes = self._unreturned_changes, []
         return changes

@@ -36,7 +36,10 @@ _OUTCOME_SCHEMA = "kind STRING, content STRING"
 _LOG_ORDER = [("partition", "ascending"), ("offset", "ascending")]
 _NO_HORIZON_US = -(1 << 62)
 _MAX_ATTEMPTS = 5
-_TOO_MANY_EXPRESSIONS = "subscriptions compare too many different expressions for Spark to analyse"
+_TOO_MANY_EXPRESSIONS = (
+    "subscriptions compare too many different expressions for Spark to analyse each of them; use "
+    "fewer different expressions in predicates"
+)
 _MAX_SEGMENTS = 16  # few, as every event is matched with every segment until they are merged
 
 
@@ -79,7 +82,7 @@ def rebuild_store(
     space = with_time_zones(store.space, spark)
     for attempt in range(_MAX_ATTEMPTS):
         refusal = Refusal(_TOO_MANY_EXPRESSIONS) if attempt == _MAX_ATTEMPTS - 1 else None
-        known_types = KnownTypes(dict(types.known_types), refusal)
+        known_types = KnownTypes(dict(types.facts), refusal)
         task = _RebuildTask(location, store.versions[-1], space, clock_skew_ms, known_types)
         outcomes: dict[str, list[Any]] = {"segment": [], "expressions": [], "change": []}
         with reraise_worker_errors():
@@ -88,7 +91,7 @@ def rebuild_store(
         if not outcomes["expressions"]:
             break
         uses = sum(map(Counter, outcomes["expressions"]), Counter[str]())
-        types.ask([name for name, _ in sorted(uses.items(), key=lambda use: (-use[1], use[0]))])
+        types.ask(uses)
     report_unreadable([SubscriptionChange(**fields) for fields in outcomes["change"]])
     publish([StagedSegment(**fields) for fields in outcomes["segment"]])
 

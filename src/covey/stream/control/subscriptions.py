@@ -93,7 +93,7 @@ class LiveSubscriptions:
         self._unreported_stats = ControlReadStats()  # of syncs since the last decision
 
     def decide_batch(
-        self, query_id: str, batch: int, offset_ranges: OffsetRanges
+        self, query_id: str, batch: int, offset_ranges: OffsetRanges, time_ms: int
     ) -> tuple[BatchDecision, ControlReadStats]:
         """Return the recorded decision of a batch, or sync with the control topic and record one.
 
@@ -101,6 +101,7 @@ class LiveSubscriptions:
             query_id: id of the Spark query.
             batch: number of the batch.
             offset_ranges: events of the batch, which Spark has fixed.
+            time_ms: time of the batch, which Spark has fixed, in milliseconds since 1970.
 
         Returns:
             The decision, and the counts of all syncs since the last decision that this object
@@ -116,7 +117,9 @@ class LiveSubscriptions:
                 ControlReadStats(),
             )
             manifest = self.store.snapshot().manifest
-            decision = BatchDecision(query_id, batch, offset_ranges, manifest.version, now_ms())
+            decision = BatchDecision(
+                query_id, batch, offset_ranges, manifest.version, now_ms(), time_ms
+            )
             decision = self.decision_log.record_if_absent(decision)
             self._last_decided_version = decision.version
             return decision, stats

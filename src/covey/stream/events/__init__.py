@@ -9,6 +9,7 @@ The modules, in the order in which an event passes through them, are:
 - `decoder`: `EventDecoder`, Spark columns that decode JSON or Avro and detect malformed values.
 - `match_query`: `MatchQuery`, which builds the DataFrame of output rows from rows of Kafka, and
   `RequiredAttributes`, the attributes that workers need.
+- `late_rows`: `LateRows`, rows of candidates that Spark decides after the workers.
 - `notify_task`: `NotifyTask`, the function that workers run: match, and build notifications.
 - `dead_letters`: `DeadLetterFormatter`, the message about an event that could not be decoded.
 - `sinks`: `Sink`, which writes the rows to Kafka or a Delta table, or passes them to a function.

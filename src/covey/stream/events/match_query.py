@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from covey.errors import InvalidArgumentError
+from covey.language.clock import bind_clock
 from covey.space import Attribute
 from covey.spark.matching import find_raising_attributes
 from covey.spark.schemas import select_attribute, select_column
@@ -18,6 +19,7 @@ from covey.store import Snapshot
 from covey.stream.batches.version_source import VersionSource
 from covey.stream.config import StreamConfig
 from covey.stream.events.decoder import DECODED, EventDecoder
+from covey.stream.events.late_rows import LateRows
 from covey.stream.events.notify_task import LEADING_COLUMNS, OUTPUT_SCHEMA, NotifyTask, OutputTopics
 from covey.stream.metrics.accumulator import CountsAccumulator
 
@@ -48,14 +50,23 @@ class RequiredAttributes:
     """Attributes that Spark computes for workers: columns, expressions, and flags of expressions.
 
     The flag of an expression is false for events on which the expression raises an error.
+
+    Args:
+        attributes: the attributes.
+        late_templates: templates of the late conditions that Spark evaluates for candidates.
+        time_ms: time that relative times in expressions refer to, in milliseconds since 1970; None
+            for the time of the batch, which Spark knows.
     """
 
     attributes: tuple[Attribute, ...] = ()
+    late_templates: tuple[Attribute, ...] = ()
+    time_ms: int | None = None
 
     def with_attributes_of(self, snapshot: Snapshot) -> RequiredAttributes:
         """Return these attributes and the missing ones that a version constrains, with flags.
 
-        The validity interval is left out. If no attribute is missing, `self` is returned.
+        Templates of late conditions are added too. The validity interval is left out. If nothing is
+        missing, `self` is returned.
         """
         known = {*self.names, VALIDITY}
         added = [
@@ -64,7 +75,14 @@ class RequiredAttributes:
         raising = find_raising_attributes(snapshot.space, snapshot.constrained_attributes)
         known |= {attribute.name for attribute in added}
         added += [attribute.flag for attribute in raising if attribute.flag.name not in known]
-        return RequiredAttributes((*self.attributes, *added)) if added else self
+        new_templates = [t for t in snapshot.late_templates if t not in self.late_templates]
+        if not (added or new_templates):
+            return self
+        return replace(
+            self,
+            attributes=(*self.attributes, *added),
+            late_templates=(*self.late_templates, *new_templates),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +101,10 @@ class RequiredAttributes:
 
     def build_column(self, name: str) -> Column:
         """Return the column with which Spark computes an attribute of an event."""
-        return select_attribute(next(one for one in self.attributes if one.name == name))
+        attribute = next(one for one in self.attributes if one.name == name)
+        if self.time_ms is None or not attribute.is_derived:
+            return select_attribute(attribute)
+        return F.expr(bind_clock(attribute.sql, self.time_ms))
 
 
 class MatchQuery:
@@ -140,6 +161,11 @@ class MatchQuery:
         observed = kafka_events if counts is None else observe_events(kafka_events)
         decoded = observed.select(*_KAFKA_COLUMNS, self.decoder.decoded_value.alias(DECODED))
         flat, columns = decoded.select(*self._flat_columns), required_attributes.task_columns
+        late = LateRows(
+            required_attributes.late_templates, self.decoder.schema, len(columns),
+            required_attributes.time_ms,
+        )  # fmt: skip
+        columns += [select_column(name) for name in late.columns]
         attribute_columns = {
             name: LEADING_COLUMNS + i for i, name in enumerate(required_attributes.names)
         }
@@ -156,8 +182,10 @@ class MatchQuery:
             self._topics,
             counts,
             partitioner is not None,
+            late,
         )
-        return task_input.mapInArrow(task, OUTPUT_SCHEMA)
+        rows = task_input.mapInArrow(task, late.extend_schema(OUTPUT_SCHEMA))
+        return late.decide_rows(rows, OUTPUT_SCHEMA.names)
 
     def _flatten_columns(self) -> list[Column]:
         """Return the leading columns of the task, then all columns of the event by their names."""

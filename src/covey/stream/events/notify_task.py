@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyspark.sql.types import StructType
 
 from covey.errors import StreamError
 from covey.space import Attribute, Events
@@ -34,6 +35,7 @@ from covey.spark.validity import VALIDITY
 from covey.store import Snapshot
 from covey.stream.batches.version_source import VersionSource, get_task_batch
 from covey.stream.events.dead_letters import DeadLetterFormatter
+from covey.stream.events.late_rows import NO_LATE_ROWS, LateRows
 from covey.stream.metrics.accumulator import MAX_NAMED_SUBSCRIPTIONS, CountsAccumulator, TaskCounts
 
 __all__ = ["LEADING_COLUMNS", "OUTPUT_SCHEMA", "NotifyTask", "OutputTopics"]
@@ -46,7 +48,7 @@ LEADING_COLUMNS = 4
 They are the event id, the dead letter, the append time, and the JSON of the included columns.
 """
 
-OUTPUT_SCHEMA = "topic STRING, key BINARY, value BINARY"
+OUTPUT_SCHEMA = StructType().add("topic", "string").add("key", "binary").add("value", "binary")
 
 _MAX_BATCH_ROWS = 1 << 16  # notifications in an output batch
 _MAX_BATCH_BYTES = 1 << 26  # well below 2 GiB, Arrow's limit for a column of strings
@@ -77,6 +79,7 @@ class NotifyTask:
         counts: accumulator to which the task adds counts; None to count nothing.
         is_zoned: whether the last input column is the zone, which is the same for all events of
             the task.
+        late: late conditions, and the columns of events that they read.
     """
 
     version_source: VersionSource
@@ -85,6 +88,7 @@ class NotifyTask:
     topics: OutputTopics
     counts: CountsAccumulator | None = None
     is_zoned: bool = False
+    late: LateRows = NO_LATE_ROWS
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         zone, batches = split_zone_column(batches) if self.is_zoned else (None, batches)
@@ -94,16 +98,24 @@ class NotifyTask:
         for batch in rebatch(batches):
             if unreadable := batch.num_rows - batch.column(1).null_count:
                 task_counts = task_counts.combine(TaskCounts(dead_letters=unreadable))
-                yield self._build_dead_letters(batch)
+                yield self.late.extend_batch(self._build_dead_letters(batch), batch)
             events = to_events(_append_time_column(batch), attribute_columns, snapshot.space)
             for rows, matches in match_bounded(snapshot, events, np.arange(len(events))):
                 task_counts = task_counts.combine(
                     TaskCounts(len(matches.event_rows), candidates=matches.candidates)
                 )
                 matched_events = batch.slice(rows[0], len(rows))
+                version = snapshot.manifest.version
                 yield from self._build_notifications(
-                    matched_events, matches.event_rows, matches.ids, snapshot.manifest.version
+                    matched_events, matches.event_rows, matches.ids, version
                 )
+                undecided, undecided_ids = matches.undecided, matches.undecided_ids
+                parts = self.late.encode_conditions(undecided) if len(undecided_ids) else ()
+                for start, stop, conditions in parts:
+                    yield from self._build_notifications(
+                        matched_events, undecided.query_rows[start:stop],
+                        undecided_ids.slice(start, stop - start), version, conditions,
+                    )  # fmt: skip
             task_counts = task_counts.combine(self._count_errors(snapshot, batch, events, raising))
         if self.counts is not None:
             self.counts.add(get_task_batch()[1], task_counts)
@@ -142,24 +154,31 @@ class NotifyTask:
         Raises:
             StreamError: workers receive no column for an attribute that the version constrains.
         """
+        late_columns = len(self.late.columns) if self.late.templates else 0
         columns = {
             **self.attribute_columns,
-            VALIDITY: LEADING_COLUMNS + len(self.attribute_columns),
+            VALIDITY: LEADING_COLUMNS + len(self.attribute_columns) + late_columns,
         }
         for name in snapshot.constrained_attributes:
             if name not in columns:
                 raise StreamError(
-                    f"version {snapshot.manifest.version} constrains attribute {name}, which the "
-                    "running query does not compute"
+                    f"version {snapshot.manifest.version} of the store constrains attribute "
+                    f"{name}, which the running query does not compute: restart the stream"
                 )
         return {name: columns[name] for name in snapshot.constrained_attributes}
 
     def _build_notifications(
-        self, events: pa.RecordBatch, query_rows: Rows, subscription_ids: pa.Array, version: int
+        self,
+        events: pa.RecordBatch,
+        query_rows: Rows,
+        subscription_ids: pa.Array,
+        version: int,
+        conditions: pa.Array | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield a notification for each match, in batches of output rows.
+        """Yield a notification for each match or candidate, in batches of output rows.
 
-        Match i is row `query_rows[i]` of `events` and the subscription `subscription_ids[i]`.
+        Match i is row `query_rows[i]` of `events` and the subscription `subscription_ids[i]`. If
+        they are candidates, `conditions[i]` are its late conditions.
         """
         event_ids, included = _escape_json(events.column(0)), events.column(3)
         before = pc.binary_join_element_wise('{"id":"', event_ids, "/", "")
@@ -175,7 +194,14 @@ class NotifyTask:
             values = pc.binary_join_element_wise(
                 before.take(rows), escaped_ids, between.take(rows), escaped_ids, *tail, ""
             )
-            yield _build_batch(self.topics.notifications, ids.cast(pa.binary()), values)
+            batch = _build_batch(self.topics.notifications, ids.cast(pa.binary()), values)
+            if not self.late.templates:
+                yield batch
+            elif conditions is None:
+                yield self.late.extend_batch(batch, events)
+            else:
+                chosen = conditions.slice(start, len(rows))
+                yield self.late.extend_batch(batch, events, query_rows=rows, conditions=chosen)
 
     def _build_dead_letters(self, events: pa.RecordBatch) -> pa.RecordBatch:
         """Return the dead letters about events that could not be decoded."""

@@ -105,5 +105,7 @@ def _import_function(name: str) -> Callable[[DataFrame, int], None]:
             f"[notifications] function {name!r} cannot be imported: {type(error).__name__}: {error}"
         ) from None
     if not callable(function):
-        raise InvalidArgumentError(f"[notifications] function {name!r} is not callable")
+        raise InvalidArgumentError(
+            f"[notifications] function {name!r} is not callable: name a function of a module"
+        )
     return function  # type: ignore[no-any-return]

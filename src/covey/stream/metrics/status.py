@@ -94,7 +94,8 @@ class StatusReporter:
                 start_http_server(port, host, self._registry)
             except OSError as error:
                 raise InvalidArgumentError(
-                    f"[metrics] host {host!r}, port {port} cannot be used: {error.strerror}"
+                    f"[metrics] host {host!r}, port {port} cannot be used: {error.strerror}; "
+                    "choose another port, or remove the setting"
                 ) from None
 
     def report_batch(self, metrics: BatchMetrics) -> None:

@@ -166,9 +166,8 @@ def choose_sketch_basis(
     with np.errstate(over="ignore", invalid="ignore"):  # some demands are infinite
         demanded = square * (norms**2 / 2) + linear * norms + constant
     for share in _SKETCH_SIZES:
-        size = max(
-            1, int(share * length) - 1
-        )  # a round number together with the length of the remainder
+        # A sketch has one number more than components, the length of the remainder.
+        size = max(1, int(share * length) - 1)
         ball_sketches = compute_sketches(balls.centres, balls.norms, axes[:, :size])
         ball_sketches[:, :-1] *= sign[:, None]
         products = compute_sketches(events.centres, events.norms, axes[:, :size]) @ ball_sketches.T
@@ -196,7 +195,7 @@ def compute_sketches(vectors: Matrix, norms: Floats, basis: Floats) -> Matrix:
 
 
 def _scan_cost(length: int) -> float:
-    """Return the cost of one inner product in a large matrix product, with its comparison."""
+    """Return the cost of computing one inner product in a matrix product, and comparing it."""
     return length + 10.0
 
 

@@ -18,10 +18,9 @@ from covey.index.segment.balls.ball_index import BallIndex, is_single_ball
 from covey.index.segment.bitmap_tree import MAX_CHILDREN, BitmapTree
 from covey.index.segment.build.box_order import compute_chance_below, order_boxes
 from covey.index.segment.build.shared_codebooks import SharedCodebooks
-from covey.index.segment.codebook import LAST
 from covey.index.segment.coded_boxes import CodedBoxes, pack_bits
-from covey.index.segment.data import SegmentData
-from covey.index.segment.encoded_column import EncodedColumn
+from covey.index.segment.data import SegmentData, without_late
+from covey.index.segment.encoded_column import LAST, EncodedColumn
 from covey.index.segment.query.encoded_query import EncodedQuery, padded_width
 from covey.index.segment.query.residuals import ResidualConstraints
 from covey.index.segment.token_vocabulary import (
@@ -57,13 +56,15 @@ def build_segment_data(
         (constraints.rows, column.encode_constraints(constraints.batch))
         for column, constraints in zip(columns, scalars.values(), strict=True)
     ]
-    codes, inexact_rows = _encode_boxes(len(regions), columns, integers, bool(vocabularies))
+    # Spark evaluates late conditions, so the tree cannot find regions by them.
+    lead_vocabularies = without_late(vocabularies)
+    codes, inexact_rows = _encode_boxes(len(regions), columns, integers, bool(lead_vocabularies))
     max_codes = np.zeros(codes.shape[1] // 2, np.int64)
     max_codes[: len(columns)] = [2 * len(column.codebook.boundaries) + 3 for column in columns]
-    if vocabularies:
+    if lead_vocabularies:
         max_codes[len(columns)] = LAST - 2
     sample_codes = (
-        None if sample is None else EncodedQuery.from_events(sample, columns, vocabularies).low
+        None if sample is None else EncodedQuery.from_events(sample, columns, lead_vocabularies).low
     )
     chance_below = compute_chance_below(sample_codes, max_codes)
     ball_rows = _find_ball_rows(regions)
@@ -73,11 +74,11 @@ def build_segment_data(
     groups, chance = find_most_selective(codes, chance_below)
     if _measure_free_share(codes, len(columns)) <= _MAX_FREE_SHARE:
         groups[:] = 0
-    if vocabularies:
+    if lead_vocabularies:
         has_sample = sample is not None
         chance[~is_in_tree] = 0.0  # regions that are found by a ball have no lead token
         has_lead_token = _assign_lead_tokens(
-            codes, len(columns), tags, vocabularies, chance, chance_below, has_sample
+            codes, len(columns), tags, lead_vocabularies, chance, chance_below, has_sample
         )
         groups[has_lead_token] = len(columns)
     in_tree = np.flatnonzero(is_in_tree)
@@ -133,14 +134,15 @@ def _assign_lead_tokens(
 
     The lead token of a region is the rarest token that it requires, by which the tree finds the
     region. A region has one only if an event is less likely to have this token than to be within
-    the region on its most selective attribute. `chance` has the latter probability for each region;
-    for a region with a lead token, it is replaced by the probability of the token.
+    the region on its most selective attribute. `chance` has the probability of being within each
+    region on that attribute; for a region with a lead token, the probability of the token replaces
+    it.
     """
     width = codes.shape[1] // 2
     codes[:, column], codes[:, width + column] = NO_TOKEN, NO_TOKEN
     has_lead_token = np.zeros(len(codes), np.bool_)
-    for name, constraints in tags.items():
-        vocabulary = vocabularies[name]
+    for name, vocabulary in vocabularies.items():
+        constraints = tags[name]
         tokens = find_required_tokens(vocabulary.encode_constraints(constraints.batch))
         token_rows = constraints.rows[np.repeat(np.arange(len(tokens)), tokens.lengths)]
         token_codes = vocabulary.codes[tokens.values].astype(np.int64)

@@ -14,8 +14,7 @@ from covey.geometry import Regions
 from covey.geometry.scalars import Scalars
 from covey.geometry.tags import Tags
 from covey.index.kernels.key_codes import collect_distinct_codes
-from covey.index.segment.codebook import LAST
-from covey.index.segment.encoded_column import EncodedColumn
+from covey.index.segment.encoded_column import LAST, EncodedColumn
 from covey.index.segment.token_vocabulary import NO_TOKEN, TokenVocabulary, find_required_tokens
 from covey.space import Events
 from covey.space.events import ScalarColumn, TagColumn

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.index import Pairs
-from covey.store.segments.pairs import concat_live_pairs
+from covey.store.segments.live_segment import concat_live_pairs
 
 
 @given(
