@@ -1,8 +1,11 @@
-"""Predicates to regions: texts per second, and agreement with Spark.
+"""Predicates to regions: texts per second, share of Spark's language, and agreement with Spark.
 
 A time includes everything from a list of texts to `Regions` with a new parser, on one core. Sizes
 and seeds are fixed. `templated` texts have three conditions and four literals and share a template.
 `alerts` is the workload of that name. No two of the `distinct` texts share a template.
+
+The other results are counts; each predicate that is refused or wrong is printed on stderr. The
+modules of `benchmarks/on_language/` and `benchmarks/on_attack/real.py` describe the predicates.
 """
 
 from __future__ import annotations
@@ -14,6 +17,10 @@ import pyarrow as pa
 import sqlglot
 
 from benchmarks.harness import Value, interleaved, progress
+from benchmarks.on_attack import real
+from benchmarks.on_attack.sizes import Sizes
+from benchmarks.on_language import registry
+from benchmarks.on_spark.session import session
 from covey import Parser, SessionSettings, Space
 from covey.language.values import literals
 from covey.testing.random_cases import random_events, random_predicate, random_space
@@ -28,6 +35,8 @@ KEYS = {
     "spark_predicates": "random predicates compared with Spark",
     "spark_in_language": "share of these predicates that covey accepts",
     "spark_disagreements": "events on which Spark and covey disagree, and texts only Spark rejects",
+    **registry.KEYS,
+    **real.KEYS,
 }
 
 _SESSIONS = [
@@ -51,7 +60,13 @@ def run(only: frozenset[str], full: bool) -> dict[str, Value]:
         results |= _distinct(only)
     if only & {"spark_predicates", "spark_in_language", "spark_disagreements"}:
         results |= {key: value for key, value in _against_spark(5_000).items() if key in only}
-    return results
+    if only & (registry.KEYS.keys() | real.KEYS.keys()):
+        with session({"spark.sql.session.timeZone": "UTC"}) as spark:
+            if keys := only & real.KEYS.keys():
+                results |= real.run(spark, Sizes(), keys)
+            if keys := only & registry.KEYS.keys():
+                results |= registry.run(spark, keys)
+    return {key: value for key, value in results.items() if key in only}
 
 
 def _templated() -> tuple[Space, list[str]]:

@@ -14,7 +14,7 @@ from covey.errors import CoveyError
 from covey.spark import Matcher, MatcherModel
 from covey.testing.spark_oracle import match_with_spark
 
-__all__ = ["FAILURES", "MAX_DERIVED", "Found", "fitted", "found_by", "table_of", "wrong_among"]
+__all__ = ["FAILURES", "Found", "fitted", "found_by", "table_of", "wrong_among"]
 
 COVEY_FAILED = "covey failed on this predicate"
 """Beginning of the reason if covey failed on a subscription (see `CompilerError`)."""
@@ -22,7 +22,6 @@ COVEY_FAILED = "covey failed on this predicate"
 FAILURES = (PySparkException, Py4JJavaError, CoveyError)
 """Errors of a job that fails as a whole."""
 
-MAX_DERIVED = 1_000
 """Limit of derived attributes: so large that no subscription is rejected because of others."""
 
 _SUBSCRIPTIONS = "id STRING, predicate STRING"
@@ -54,7 +53,7 @@ def fitted(events: DataFrame, texts: Mapping[str, str], **params: Any) -> Matche
 
     `params` are further parameters of `Matcher`.
     """
-    matcher = Matcher(eventSchema=events.schema, eventCols=["n"], maxDerived=MAX_DERIVED, **params)
+    matcher = Matcher(eventSchema=events.schema, eventCols=["n"], **params)
     return matcher.fit(table_of(events, texts))
 
 

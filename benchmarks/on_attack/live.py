@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benchmarks.on_attack.comparison import MAX_DERIVED, Found
+from benchmarks.on_attack.comparison import Found
 from benchmarks.on_attack.values import SCHEMA
 from benchmarks.on_kafka.pipelines import COVEY, Sections, configured
 from benchmarks.on_kafka.processes import Process
@@ -161,7 +161,7 @@ class Stream:
                 "topics": [self._name(_EVENTS)], "schema": _SCHEMA, "starting_offsets": "earliest",
                 "max_events_per_batch": 1_000,
             },
-            "subscriptions": {"topic": self._name(_CONTROL), "max_derived": MAX_DERIVED},
+            "subscriptions": {"topic": self._name(_CONTROL)},
             "notifications": {"topic": self._name(_FOUND), "include": ["n", "turn"]},
             "dead_letters": {"topic": self._name(_LETTERS)},
             "state": {"path": str(folder / "state")},

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 import sys
+from collections.abc import Callable
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -19,7 +20,7 @@ from benchmarks.on_attack.comparison import FAILURES, fitted, found_by, wrong_am
 from benchmarks.on_attack.sizes import Sizes
 from benchmarks.on_attack.values import COLUMNS, events_of
 
-__all__ = ["KEYS", "run"]
+__all__ = ["KEYS", "call_generator", "run"]
 
 KEYS = {
     "registry_expressions": "random expressions of the functions in Spark's registry",
@@ -101,6 +102,13 @@ def expressions(spark: SparkSession, count: int) -> list[str]:
         rng.choice(_FORMS).format(_call(rng, names[n % len(names)], examples, 2), _argument(rng))
         for n in range(count)
     ]
+
+
+def call_generator(spark: SparkSession) -> Callable[[random.Random, str], str]:
+    """Return a function that returns a random call of the function with a given name."""
+    names = sorted(row["function"] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect())
+    examples = {name: _examples(spark, name) for name in names}
+    return lambda rng, name: _call(rng, name, {name: []} | examples, 2)
 
 
 def _examples(spark: SparkSession, name: str) -> list[list[str]]:
