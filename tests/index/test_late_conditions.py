@@ -71,15 +71,21 @@ def test_a_segment_agrees_with_brute_force(is_reopened: bool) -> None:
     assert index.constrained_attributes == {"x", "tags"}
 
 
-def test_the_rules_of_undecided_regions_are_restored() -> None:
+def test_the_late_conditions_of_undecided_regions_are_restored() -> None:
     regions = make_regions()
     index = SegmentIndex.build(regions)
     rows = np.unique(index.match(EVENTS).undecided.stored_rows).astype(np.int64)
-    rules, stored = index.take_late_rules(rows), regions.constraints[LATE]
+    conditions, stored = index.take_late_conditions(rows), regions.constraints[LATE]
+    assert index.late_vocabulary is not None
+    tokens = np.array(index.late_vocabulary.tokens, object)
     batch_rows, _ = stored.locate_rows(rows)
-    assert [rules.row(i) for i in range(len(rows))] == [
-        stored.batch.row(int(i)) for i in batch_rows
-    ]  # type: ignore[union-attr]
+    assert [
+        {frozenset([token]) for token in tokens[row]}
+        for row in map(conditions.row, range(len(rows)))
+    ] == [
+        {*stored.batch.row(int(i)).groups}  # type: ignore[union-attr]
+        for i in batch_rows
+    ]
 
 
 def test_large_batches_have_all_undecided_pairs() -> None:

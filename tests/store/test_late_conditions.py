@@ -54,10 +54,9 @@ def match_xs(
     undecided: dict[tuple[int, int], set[str]] = {}
     pairs = zip(found.undecided.query_rows.tolist(), found.undecided_ids.to_pylist(), strict=True)
     for i, (row, id_) in enumerate(pairs):
-        rules = [found.undecided.rules.row(r) for r in found.undecided.rule_rows.row(i).tolist()]
         undecided[row, int(id_)] = {
-            " AND ".join(sorted(LateCondition.from_token(t).sql for g in rule.groups for t in g))
-            for rule in rules
+            " AND ".join(sorted(LateCondition.from_token(token).sql for token in tokens))
+            for tokens in found.undecided.list_tokens(i)
         }
     return {(row, int(id_)) for row, id_ in found}, undecided
 

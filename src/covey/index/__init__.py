@@ -34,6 +34,7 @@ from covey.index.hilbert.index import HilbertIndex
 from covey.index.projection.index import RandomProjectionIndex
 from covey.index.protocol import Index, MatchResult, Pairs
 from covey.index.segment.index import SegmentIndex
+from covey.index.segment.token_vocabulary import TokenVocabulary
 
 __all__ = [
     "BruteForceIndex",
@@ -43,4 +44,5 @@ __all__ = [
     "Pairs",
     "RandomProjectionIndex",
     "SegmentIndex",
+    "TokenVocabulary",
 ]

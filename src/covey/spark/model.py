@@ -24,7 +24,13 @@ from covey.spark.fitting.task_results import REJECTION_COLUMNS
 from covey.spark.id_types import IdType
 from covey.spark.matching.evaluation_errors import FindUndecidedTask, find_raising_attributes
 from covey.spark.matching.late_errors import find_late_errors
-from covey.spark.matching.late_evaluation import LateEvaluation, LateOutput, decide_candidates
+from covey.spark.matching.late_evaluation import CANDIDATES_COLUMN, LateEvaluation
+from covey.spark.matching.late_output import (
+    LateOutput,
+    LatePairRows,
+    choose_pair_format,
+    decide_candidates,
+)
 from covey.spark.matching.match_task import MatchTask
 from covey.spark.matching.output import ArrayRows, OutputFormat, PairRows
 from covey.spark.matching.table_function import build_table_function
@@ -355,7 +361,11 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             return rows
         as_arrays = self._param_value(self.outputMode) == "arrays"
         return decide_candidates(
-            rows, late, prepared.event_names, self._output_col_name(), as_arrays=as_arrays
+            rows,
+            late.build_matched_ids(is_combined=self._state.has_combined_conditions),
+            prepared.event_names,
+            self._output_col_name(),
+            as_arrays=as_arrays,
         )
 
     def _prepare_transform(self, schema: StructType, key: tuple[object, ...]) -> _PreparedTransform:
@@ -374,7 +384,13 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         if late.templates:
             id_type = IdType.from_spark("id", self._state.id_type)
             keeps_all = isinstance(output_format, ArrayRows)
-            output_format = LateOutput(tuple(copied_fields.names), id_type, late, keeps_all)
+            output_format = LateOutput(
+                tuple(copied_fields.names),
+                id_type,
+                late,
+                keeps_all=keeps_all,
+                is_combined=self._state.has_combined_conditions,
+            )
         return _PreparedTransform(
             key,
             columns,
@@ -412,7 +428,8 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         id_type = IdType.from_spark(id_name, self._state.id_type)
         copied_fields = late.add_fields(event_fields, events.schema, self._state.space)
         columns, attribute_columns = self._select_task_columns(copied_fields.names)
-        output_format = LateOutput(tuple(copied_fields.names), id_type, late, keeps_all=False)
+        pair_rows = PairRows(tuple(copied_fields.names), CANDIDATES_COLUMN, id_type)
+        output_format = LatePairRows(pair_rows, late)
         rows = events.select(*(c.alias(f"c{i}") for i, c in enumerate(columns))).mapInArrow(
             self._build_match_task(attribute_columns, output_format),
             output_format.output_schema(copied_fields, self._state.id_type),
@@ -442,7 +459,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         hash_columns = [routed_events.columns[column] for column in attribute_columns.values()]
         shuffled = partitioner.shuffle_by_zone(zone_task.rename_outputs(forwarded), hash_columns)
         home_task = HomeMatchTask(
-            *version, late.to_pair_format(PairRows(tuple(copied_fields.names), name, id_type))
+            *version, choose_pair_format(PairRows(tuple(copied_fields.names), name, id_type), late)
         )
         rows = shuffled.mapInArrow(
             home_task, home_task.output_format.output_schema(copied_fields, state.id_type)

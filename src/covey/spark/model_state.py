@@ -17,7 +17,7 @@ from covey.store.manifest import space_from_json, space_to_json
 
 __all__ = ["ModelState"]
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class ModelState:
         subscription_count: number of subscriptions in the version.
         space: space of the subscriptions.
         constrained_attributes: attributes that some subscription constrains.
+        has_combined_conditions: whether a subscription has more than one late condition.
         id_type: Spark's type of the ids.
         rejected_path: folder with the results of the fit, which include rejected subscriptions;
             relative to the location.
@@ -44,6 +45,7 @@ class ModelState:
     subscription_count: int
     space: Space
     constrained_attributes: tuple[str, ...]
+    has_combined_conditions: bool
     id_type: DataType
     rejected_path: str
     fit_seconds: Mapping[str, float]
@@ -58,6 +60,7 @@ class ModelState:
             "subscription_count": self.subscription_count,
             "space": space_to_json(self.space),
             "constrained_attributes": list(self.constrained_attributes),
+            "has_combined_conditions": self.has_combined_conditions,
             "id_type": StructType().add("id", self.id_type).json(),
             "rejected_path": self.rejected_path,
             "fit_seconds": dict(self.fit_seconds),
@@ -90,6 +93,7 @@ class ModelState:
             fields["subscription_count"],
             space_from_json(fields["space"], "the model"),
             tuple(fields["constrained_attributes"]),
+            fields["has_combined_conditions"],
             StructType.fromJson(json.loads(fields["id_type"])).fields[0].dataType,
             fields["rejected_path"],
             fields["fit_seconds"],

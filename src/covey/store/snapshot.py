@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from covey._argument_checks import check_arguments, check_rows
 from covey.geometry import Regions
-from covey.geometry.tags import Tags
-from covey.index import MatchResult, Pairs
+from covey.index import MatchResult, Pairs, TokenVocabulary
 from covey.index.protocol import NO_PAIRS
 from covey.space import Attribute, Events, Space
 from covey.space.ragged_array import RaggedArray
@@ -38,26 +37,38 @@ Rows = NDArray[np.integer[Any]]
 class UndecidedPairs(Pairs):
     """Pairs of an event row and the row of a subscription that only late conditions decide.
 
-    Each pair occurs once. Pair i is a match if the late conditions of at least one of the rules in
-    row i of `rule_rows` hold for the event; these are row numbers of `rules`.
+    Each pair occurs once. Pair i has the regions `region_offsets[i]` to `region_offsets[i + 1]`; it
+    is a match if all late conditions of one of them hold for the event. Row r of `conditions`
+    contains the numbers of the conditions of region r: number n is that of the token n of all
+    `vocabularies` together.
     """
 
-    rule_rows: RaggedArray
-    rules: Tags
+    region_offsets: NDArray[np.int64]
+    conditions: RaggedArray
+    vocabularies: tuple[TokenVocabulary, ...]
 
     @classmethod
     def empty(cls) -> UndecidedPairs:
         """Return no pairs."""
         rows = np.empty(0, np.int64)
-        rule_rows = RaggedArray.empty(0, np.int64)
-        return cls(rows, rows, rule_rows, Tags.build_unconstrained(0))
+        return cls(rows, rows, np.zeros(1, np.int64), RaggedArray.empty(0, np.int64), ())
 
     def slice(self, start: int, stop: int) -> UndecidedPairs:
-        """Return the pairs `start` to `stop`; `rules` stays the same."""
-        rule_rows = self.rule_rows.take(np.arange(start, stop))
+        """Return the pairs `start` to `stop`; `vocabularies` stays the same."""
+        offsets = self.region_offsets[start : stop + 1]
         return UndecidedPairs(
-            self.query_rows[start:stop], self.stored_rows[start:stop], rule_rows, self.rules
+            self.query_rows[start:stop],
+            self.stored_rows[start:stop],
+            offsets - offsets[0],
+            self.conditions.slice(int(offsets[0]), int(offsets[-1])),
+            self.vocabularies,
         )
+
+    def list_tokens(self, pair: int) -> list[list[str]]:
+        """Return the conditions of each region of a pair, as tokens of `covey.space.LATE`."""
+        tokens = [token for vocabulary in self.vocabularies for token in vocabulary.tokens]
+        regions = range(self.region_offsets[pair], self.region_offsets[pair + 1])
+        return [[tokens[n] for n in self.conditions.row(region)] for region in regions]
 
 
 _NO_UNDECIDED_PAIRS = UndecidedPairs.empty()
@@ -149,6 +160,11 @@ class Snapshot:
         }
         return [a for a in self.space.derived if a.is_late and a.name in names]
 
+    @property
+    def has_combined_conditions(self) -> bool:
+        """Whether a subscription, live or dead, has more than one late condition."""
+        return any(part.subscriptions.has_combined_conditions for part in self.live_segments)
+
     def __len__(self) -> int:
         return sum(segment.live_count for segment in self.live_segments)
 
@@ -216,35 +232,51 @@ class Snapshot:
     def _to_undecided_pairs(
         self, pairs_by_file: Mapping[str, Pairs], matches: Pairs
     ) -> UndecidedPairs:
-        """Return the undecided pairs of all segments with their rules, without dead subscriptions.
+        """Return the undecided pairs of all segments, without those of dead subscriptions.
 
         Args:
             pairs_by_file: for each segment, undecided pairs of an event and the row of a region.
             matches: pairs that are matches; they are left out.
         """
-        if not any(len(pairs.query_rows) for pairs in pairs_by_file.values()):
-            return _NO_UNDECIDED_PAIRS
-        parts, rules = [], [Tags.build_unconstrained(0)]
-        rule_count = 0
+        parts: list[tuple[Rows, Rows]] = []
+        conditions: list[RaggedArray] = []
+        vocabularies: list[TokenVocabulary] = []
+        condition_count = 0
         for segment, first_row in zip(self.live_segments, self._first_rows.tolist(), strict=False):
             pairs, subscriptions = pairs_by_file[segment.file], segment.subscriptions
-            if not len(pairs):
+            vocabulary = subscriptions.index.late_vocabulary
+            if not len(pairs) or vocabulary is None:
                 continue
             subscription_rows = subscriptions.to_subscription_rows(pairs)
             is_live = ~segment.tombstones.is_dead(subscription_rows)
-            region_rows, rule_rows = np.unique(pairs.stored_rows[is_live], return_inverse=True)
-            rules.append(subscriptions.index.take_late_rules(region_rows.astype(np.int64)))
-            parts.append(
-                (
-                    pairs.query_rows[is_live],
-                    subscription_rows[is_live] + first_row,
-                    rule_rows + rule_count,
-                )
-            )
-            rule_count += len(region_rows)
+            region_rows = pairs.stored_rows[is_live].astype(np.int64)
+            numbers = subscriptions.index.take_late_conditions(region_rows)
+            conditions.append(RaggedArray(numbers.offsets, numbers.values + condition_count))
+            parts.append((pairs.query_rows[is_live], subscription_rows[is_live] + first_row))
+            vocabularies.append(vocabulary)
+            condition_count += len(vocabulary.tokens)
         if not parts:
             return _NO_UNDECIDED_PAIRS
-        query_rows, stored_rows, rule_rows = map(np.concatenate, zip(*parts, strict=True))
+        query_rows, stored_rows = map(np.concatenate, zip(*parts, strict=True))
+        all_conditions = RaggedArray.concat(conditions)
+        starts: NDArray[np.int64] = np.arange(len(query_rows) + 1)
+        if len(parts) > 1 or not self._has_one_region_each:
+            order, starts = self._group_regions(query_rows, stored_rows, matches)
+            query_rows, stored_rows = (
+                query_rows[order][starts[:-1]],
+                stored_rows[order][starts[:-1]],
+            )
+            all_conditions = all_conditions.take(order)
+        return UndecidedPairs(query_rows, stored_rows, starts, all_conditions, tuple(vocabularies))
+
+    def _group_regions(
+        self, query_rows: Rows, stored_rows: Rows, matches: Pairs
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the order in which regions of the same pair follow one another, and their starts.
+
+        Regions of pairs that are among the matches are left out. The starts end with the number of
+        regions in the order.
+        """
         width = int(self._first_rows[-1])
         is_match = np.isin(
             query_rows.astype(np.int64) * width + stored_rows,
@@ -252,16 +284,15 @@ class Snapshot:
         )
         order = np.flatnonzero(~is_match)
         order = order[np.lexsort((stored_rows[order], query_rows[order]))]
-        query_rows, stored_rows = query_rows[order], stored_rows[order]
-        is_new = np.r_[True, (np.diff(query_rows) != 0) | (np.diff(stored_rows) != 0)]
-        starts = np.flatnonzero(is_new[: len(order)])
-        lengths = np.diff(np.r_[starts, len(order)])
-        return UndecidedPairs(
-            query_rows[starts],
-            stored_rows[starts],
-            RaggedArray.from_lengths(lengths, rule_rows[order]),
-            Tags.concat(rules),
-        )
+        is_new = np.diff(query_rows[order]) != 0
+        is_new |= np.diff(stored_rows[order]) != 0
+        starts = np.flatnonzero(np.r_[True, is_new][: len(order)])
+        return order, np.r_[starts, len(order)]
+
+    @property
+    def _has_one_region_each(self) -> bool:
+        """Whether every subscription has exactly one region."""
+        return all(part.subscriptions.subscription_rows is None for part in self.live_segments)
 
     @check_arguments
     def match_ids(self, events: Events, *, max_pairs: int | None = None) -> IdMatches:
@@ -457,12 +488,9 @@ class Snapshot:
                 for segment, first_row in segments_with_first_rows
             ]
         )
-        is_one_each = all(
-            segment.subscriptions.subscription_rows is None for segment in self.live_segments
-        )
         return (
             pairs
-            if is_one_each
+            if self._has_one_region_each
             else Pairs.from_unsorted(pairs.query_rows, pairs.stored_rows).drop_duplicates()
         )
 

@@ -32,6 +32,7 @@ from covey.index.segment.query.residuals import ResidualConstraints
 from covey.index.segment.serialization import pack_segment, unpack_segment
 from covey.index.segment.token_vocabulary import TokenVocabulary
 from covey.space import Events, Space
+from covey.space.ragged_array import RaggedArray
 from covey.space.space import LATE
 
 __all__ = ["SegmentIndex"]
@@ -225,21 +226,22 @@ class SegmentIndex:
                 query, query_rows, ordinals, *ball_index.match(events, max_pairs=max_pairs)
             )
         candidates = len(query_rows)
-        late_conditions = self._late_conditions
+        undecided = NO_PAIRS
         if self.data.residuals:
             is_match = self._is_exact(ordinals)
             inexact = np.flatnonzero(~is_match)
             is_match[inexact] = self._residuals_admit(
                 events, query, query_rows[inexact], ordinals[inexact]
             )
+            if self._late_conditions is not None:
+                inexact = inexact[is_match[inexact]]
+                _, is_late = self._late_conditions.constraints.locate_rows(ordinals[inexact])
+                late = inexact[is_late]
+                undecided = self._group_by_query(
+                    len(events), query_rows[late], ordinals[late], values_by_ordinal
+                )
+                is_match[late] = False
             query_rows, ordinals = query_rows[is_match], ordinals[is_match]
-        undecided = NO_PAIRS
-        if late_conditions is not None:
-            _, is_late = late_conditions.constraints.locate_rows(ordinals)
-            undecided = self._group_by_query(
-                len(events), query_rows[is_late], ordinals[is_late], values_by_ordinal
-            )
-            query_rows, ordinals = query_rows[~is_late], ordinals[~is_late]
         pairs = self._group_by_query(len(events), query_rows, ordinals, values_by_ordinal)
         return MatchResult(pairs.query_rows, pairs.stored_rows, candidates, undecided)
 
@@ -299,19 +301,34 @@ class SegmentIndex:
         """Whether at least one stored region has late conditions."""
         return self._late_conditions is not None
 
-    @check_arguments
-    def take_late_rules(self, rows: Ints) -> Tags:
-        """Return the rules for the late conditions of the stored regions at `rows`.
+    def find_late_rows(self) -> Ints:
+        """Return the rows of the stored regions that have late conditions."""
+        if self._late_conditions is None:
+            return np.empty(0, np.int64)
+        ordinals = self._late_conditions.constraints.rows
+        return self.data.stored_rows[ordinals].astype(np.int64)
 
-        Every one of the regions must have late conditions.
+    @property
+    def late_vocabulary(self) -> TokenVocabulary | None:
+        """Vocabulary of the late conditions, or None if no stored region has one."""
+        return self.data.vocabularies.get(LATE)
+
+    @check_arguments
+    def take_late_conditions(self, rows: Ints) -> RaggedArray:
+        """Return the late conditions of the stored regions at `rows`.
+
+        Every one of the regions must have late conditions. Row i of the result contains the numbers
+        in `late_vocabulary` of the conditions of region `rows[i]`, all of which it requires.
         """
         check_rows("rows", rows, len(self))
-        late_conditions = self._late_conditions
-        if late_conditions is None:
-            return Tags.build_unconstrained(0)
-        rules = late_conditions.restore_constraints(self._find_ordinals(rows)).batch
+        if self._late_conditions is None:
+            return RaggedArray.empty(0, np.int64)
+        constraints = self._late_conditions.constraints
+        rules = constraints.batch
         assert isinstance(rules, Tags)
-        return rules
+        groups = rules.groups.take(constraints.locate_rows(self._find_ordinals(rows))[0])
+        # A group is a condition, because a required token is a group of its own.
+        return RaggedArray(groups.offsets, rules.tokens.values[rules.tokens.offsets[groups.values]])
 
     def _find_ordinals(self, rows: Ints) -> Ints:
         """Return the ordinal of the region at each row."""

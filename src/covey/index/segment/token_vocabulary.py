@@ -34,7 +34,7 @@ _FIRST_CODE = 4
 _CODES = (LAST - _FIRST_CODE) // 2 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class TokenVocabulary:
     """Vocabulary of one attribute: token i is `tokens[i]` and has code `codes[i]`.
 

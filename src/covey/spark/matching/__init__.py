@@ -11,7 +11,9 @@ Modules, in the order in which data passes through them:
     worker_cache       snapshots that are open in this worker process
     match_task         `MatchTask`: join and split batches of events, and match them
     output             `PairRows` and `ArrayRows`: a row for each match, or for each event
-    late_evaluation    Spark decides the candidates that have late conditions
+    late_evaluation    SQL with which Spark decides the candidates that have late conditions
+    late_encoding      late conditions of candidates as Arrow arrays
+    late_output        the same rows as `output`, for subscriptions with late conditions
     evaluation_errors  find undecided pairs: an expression raises an error on the event
     late_errors        the same for the expressions of late conditions
     table_function     table function for SQL that matches with a model
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         find_raising_attributes,
         find_undecided_pairs,
     )
+    from covey.spark.matching.late_encoding import encode_in_parts
     from covey.spark.matching.late_evaluation import CONDITIONS_COLUMN, LateEvaluation
     from covey.spark.matching.match_task import match_bounded, rebatch, to_events
     from covey.spark.matching.worker_cache import (
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONDITIONS_COLUMN",
     "LateEvaluation",
+    "encode_in_parts",
     "find_computable_rows",
     "find_raising_attributes",
     "find_undecided_pairs",
@@ -61,6 +65,7 @@ __getattr__ = lazy_exports(
     {
         "CONDITIONS_COLUMN": "late_evaluation",
         "LateEvaluation": "late_evaluation",
+        "encode_in_parts": "late_encoding",
         "find_computable_rows": "evaluation_errors",
         "find_raising_attributes": "evaluation_errors",
         "find_undecided_pairs": "evaluation_errors",

@@ -10,13 +10,15 @@ from pyspark.sql.types import StructType
 
 from covey.language.late_conditions import MARKER, LateCondition
 from covey.spark.fitting.expression_analysis import extract_spark_reason
-from covey.spark.matching.late_evaluation import CANDIDATES_COLUMN, LateEvaluation
+from covey.spark.matching.late_evaluation import (
+    CANDIDATES_COLUMN,
+    CONDITIONS_COLUMN,
+    LateEvaluation,
+)
 from covey.spark.query_log import mute_query_log
 from covey.spark.schemas import select_column
 
 __all__ = ["find_late_errors"]
-
-_CANDIDATE = "covey.candidate"
 
 
 def find_late_errors(
@@ -31,7 +33,7 @@ def find_late_errors(
     The columns of the result are those of `MatcherModel.errors`.
 
     Args:
-        rows: rows of `LateOutput`.
+        rows: rows of `LatePairRows`, with the ids in `CANDIDATES_COLUMN`.
         evaluation: evaluation of the late conditions.
         copied_fields: fields of the events in the rows.
         event_fields: fields of the events in the result.
@@ -43,10 +45,10 @@ def find_late_errors(
         F.struct(*(select_column(name) for name in fields.names))
         for fields in (copied_fields, event_fields)
     )
-    candidates = rows.withColumn(_CANDIDATE, F.explode(select_column(CANDIDATES_COLUMN)))
-    conditions = f"`{_CANDIDATE}`.conditions"
+    conditions = f"`{CONDITIONS_COLUMN}`"
+    candidates = rows.where(f"{conditions} IS NOT NULL")
     undecided = candidates.where(evaluation.build_error_check(conditions)).select(
-        F.col(f"`{_CANDIDATE}`.id").alias(id_name),
+        select_column(CANDIDATES_COLUMN).alias(id_name),
         F.expr(evaluation.build_first_error(conditions)).alias("condition"),
         event.alias("event"),
         copied.alias("copied"),

@@ -22,11 +22,8 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from covey.index import Pairs
 from covey.spark.id_types import IdType
-from covey.spark.matching.late_evaluation import (
-    CONDITIONS_COLUMN,
-    LateEvaluation,
-    LatePairRows,
-)
+from covey.spark.matching.late_evaluation import CONDITIONS_COLUMN, LateEvaluation
+from covey.spark.matching.late_output import LatePairRows, choose_pair_format
 from covey.spark.matching.match_task import match_bounded, rebatch, to_events
 from covey.spark.matching.output import PairRows
 from covey.spark.matching.worker_cache import freeze_gc, open_zone_snapshot
@@ -65,7 +62,8 @@ class ZoneMatchTask:
     @property
     def output_format(self) -> PairRows | LatePairRows:
         """Format of the output."""
-        return self.evaluation.to_pair_format(PairRows(self.column_names, _ID_COL, self.id_type))
+        pair_rows = PairRows(self.column_names, _ID_COL, self.id_type)
+        return choose_pair_format(pair_rows, self.evaluation)
 
     def rename_outputs(self, rows: DataFrame) -> DataFrame:
         """Return the output with plain names, which another `mapInArrow` of PySpark requires."""

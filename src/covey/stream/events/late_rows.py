@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from covey.space import Attribute
-from covey.spark.matching import CONDITIONS_COLUMN, LateEvaluation
+from covey.spark.matching import CONDITIONS_COLUMN, LateEvaluation, encode_in_parts
 from covey.spark.schemas import select_column
 from covey.store import UndecidedPairs
 
@@ -63,8 +63,8 @@ class LateRows:
         return StructType([*fields, conditions])
 
     def encode_conditions(self, undecided: UndecidedPairs) -> Iterator[tuple[int, int, pa.Array]]:
-        """Yield the late conditions of undecided pairs, as `LateEvaluation.encode_conditions`."""
-        return self._evaluation.encode_conditions(undecided)
+        """Yield the late conditions of undecided pairs, as `encode_in_parts`."""
+        return encode_in_parts(self._evaluation, undecided)
 
     def extend_batch(
         self,
