@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from covey.spark import MatcherModel
 
-pytestmark = [pytest.mark.integration, pytest.mark.connect]
+pytestmark = pytest.mark.integration
 
 NAMES = ["ana", "Anna", "bob", "rome", "Oslo", None, "it's", "a\\b"]
 PRICES = [None, 1.5, 10.0, 100.0, 0.0, -3.0]
@@ -35,8 +36,9 @@ TEXTS = [
     "qty <> 0 AND price / qty > 5",
     "round(price, 1) = 1.5",
     "d * 3 > 4.5",
-    "c = 'x' AND length(c) > 1",  # a column that has the name of a parameter elsewhere
-    "covey_region = 1 AND length(name) > covey_region",
+    "c = 'x' AND length(c) > 0",
+    "covey_variable = 1 AND length(name) > covey_variable",
+    "length(owner) > 3 AND price > 1",
     *(f"length(name) + {k} IN ({k + 3}, qty)" for k in (0, 1)),
     *(f"length(name) * -2 IN (-8, {k})" for k in (-6, 4)),
     *(f"concat(name, '{c}') IN ('{c}', 'bob{c}', 'it''s{c}')" for c in "xy"),
@@ -63,13 +65,13 @@ def events(spark: SparkSession) -> DataFrame:
         (
             i, NAMES[i % 8], PRICES[i % 6], [0, 1, 2, 5, None][i % 5],
             [["a"], ["b", "a"], None, [None]][i % 4], {"k": "xy"[i % 2]}, Decimal(i % 7) / 2,
-            "xz"[i % 2], i % 3,
+            "xz"[i % 2], i % 3, ["ann", "boris"][i % 2],
         )
         for i in range(200)
     ]  # fmt: skip
     schema = (
         "id INT, name STRING, price DOUBLE, qty INT, tags ARRAY<STRING>, "
-        "attrs MAP<STRING, STRING>, d DECIMAL(10, 2), c STRING, covey_region INT"
+        "attrs MAP<STRING, STRING>, d DECIMAL(10, 2), c STRING, covey_variable INT, owner STRING"
     )
     return spark.createDataFrame(rows, schema)
 
@@ -86,12 +88,17 @@ def fit(events: DataFrame, texts: dict[int, str], **params: Any) -> MatcherModel
 
 
 def find_pairs(model: MatcherModel, events: DataFrame) -> list[tuple[int, int]]:
-    return [(row["id"], row["sid"]) for row in model.transform(events).collect()]
+    return [(row["id"], row[-1]) for row in model.transform(events).collect()]
 
 
 @pytest.mark.parametrize(
     "params",
-    [{}, {"eventCols": ["id"]}, {"zones": 3}, {"zones": 3, "replication": "smart"}],
+    [
+        {},
+        {"eventCols": ["id"], "outputCol": "owner"},
+        {"zones": 3},
+        {"zones": 3, "replication": "smart", "eventCols": ["id"], "outputCol": "owner"},
+    ],
     ids=str,
 )
 def test_pairs_are_those_that_where_finds(events: DataFrame, params: dict[str, Any]) -> None:
@@ -101,6 +108,7 @@ def test_pairs_are_those_that_where_finds(events: DataFrame, params: dict[str, A
     assert set(found) == match_with_spark(events, texts, "id")
 
 
+@pytest.mark.connect
 def test_arrays_contain_each_match_once(events: DataFrame) -> None:
     texts = dict(enumerate(TEXTS))
     rows = fit(events, texts, outputMode="arrays", eventCols=["id"]).transform(events).collect()
@@ -116,6 +124,27 @@ def test_columns_of_events_are_unchanged(events: DataFrame) -> None:
     assert {row["name"] for row in out.collect()} == {"ana", "bob", "a\\b"}
 
 
+@pytest.mark.parametrize("mode", ["pairs", "arrays"])
+def test_subscriptions_with_one_late_condition_each(events: DataFrame, mode: str) -> None:
+    texts = {1: "length(name) > 3", 2: "qty = 2 OR length(name) > 2", 3: "price > 5",
+             4: "qty < 2 AND levenshtein(name, 'ana') < 3", 5: "price / qty > 1"}  # fmt: skip
+    model = fit(events, texts, outputMode=mode, eventCols=["id"])
+    assert not model._state.has_several_conditions
+    rows = model.transform(events).collect()
+    found = [(r["id"], sid) for r in rows for sid in (r[-1] if mode == "arrays" else [r[-1]])]
+    assert len(found) == len(set(found))
+    assert set(found) == match_with_spark(events, texts, "id")
+    change = {4: "length(name) > 2 AND levenshtein(name, 'ana') < 3"}
+    alerts = events.sparkSession.createDataFrame([*change.items()], "sid INT, predicate STRING")
+    updated = model.update(alerts)
+    assert updated._state.has_several_conditions
+    rows = updated.transform(events).collect()
+    found = [(r["id"], sid) for r in rows for sid in (r[-1] if mode == "arrays" else [r[-1]])]
+    assert len(found) == len(set(found))
+    assert set(found) == match_with_spark(events, texts | change, "id")
+
+
+@pytest.mark.connect
 def test_updated_and_loaded_models_keep_their_conditions(events: DataFrame, tmp_path: Path) -> None:
     from covey.spark import MatcherModel
 
@@ -131,6 +160,7 @@ def test_updated_and_loaded_models_keep_their_conditions(events: DataFrame, tmp_
         assert set(find_pairs(model, events)) == match_with_spark(events, expected, "id")
 
 
+@pytest.mark.connect
 def test_errors_name_the_subscription_the_reason_and_an_event(events: DataFrame) -> None:
     texts = {
         1: "price / qty > 5", 2: "qty <> 0 AND price / qty > 5", 3: "price > 5",
@@ -158,6 +188,7 @@ def test_many_texts_share_few_templates(events: DataFrame) -> None:
     assert set(find_pairs(model, events)) == match_with_spark(events, texts, "id")
 
 
+@pytest.mark.connect
 def test_what_cannot_be_computed_for_candidates_is_an_attribute(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +217,7 @@ def test_what_cannot_be_computed_for_candidates_is_an_attribute(
     assert set(find_pairs(model, events)) == {(3, 1), (7, 2), (4, 3)}
 
 
+@pytest.mark.connect
 def test_patterns_are_constants_unless_there_are_many(
     events: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +240,7 @@ def test_patterns_are_constants_unless_there_are_many(
     assert list_templates(updated.update(alerts)) == list_templates(updated)
 
 
+@pytest.mark.connect
 def test_an_update_keeps_that_an_expression_is_never_late(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,7 +278,8 @@ def test_many_long_parameters_are_sent_in_small_batches(events: DataFrame) -> No
 
 def test_reserved_and_missing_columns_are_named(events: DataFrame) -> None:
     model = fit(events, {1: "length(name) = 3"})
-    with pytest.raises(InvalidArgumentError, match=r"covey uses the name 'covey\.ids'"):
-        model.transform(events.withColumn("covey.ids", events["id"]))
+    for name in ("covey.ids", "Covey.Conditions"):
+        with pytest.raises(InvalidArgumentError, match=f"covey uses the name '{re.escape(name)}'"):
+            model.transform(events.withColumn(name, events["id"]))
     with pytest.raises(SchemaError, match="the events have no column 'name'"):
         model.transform(events.drop("name"))

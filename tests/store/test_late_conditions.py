@@ -14,6 +14,7 @@ from covey.language.late_conditions import LateCondition
 from covey.space import Events
 from covey.store import Changes, IdKind, Snapshot, Store
 from tests.language.late_types import Types
+from tests.store.simple import TINY
 
 SPACE = Space.from_types({"x": pa.int32(), "name": pa.string()})
 TEXTS = {
@@ -37,12 +38,14 @@ def to_changes(texts: Mapping[int, str | None], kind: IdKind) -> Changes:
 def snapshot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     """Return a version with two segments; one subscription was changed, one was removed."""
     location = tmp_path_factory.mktemp("late") / "store"
-    with Store.create(location, SPACE, id_kind=request.param) as store:
+    with Store.create(location, SPACE, id_kind=request.param, merge_policy=TINY) as store:
         first = {1: "x > 100 AND length(name) > 3", 2: TEXTS[2], 9: "length(name) > 0"}
         store.apply(to_changes(first, request.param))
         changed = {id_: text for id_, text in TEXTS.items() if id_ != 2} | {9: "x > 1 AND x < 1"}
         store.apply(to_changes(changed, request.param))
-    return Store.open(location).snapshot()
+    snapshot = Store.open(location).snapshot()
+    assert len(snapshot.live_segments) == 2
+    return snapshot
 
 
 def match_xs(
@@ -88,7 +91,7 @@ def test_rows_and_ids_of_undecided_pairs_agree(snapshot: Snapshot) -> None:
 
 
 def test_merged_segments_keep_their_conditions(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "store", SPACE, id_kind=IdKind.NUMBER) as store:
+    with Store.create(tmp_path / "store", SPACE, id_kind=IdKind.NUMBER, merge_policy=TINY) as store:
         for id_, text in TEXTS.items():
             store.apply(to_changes({id_: text}, IdKind.NUMBER))
         before = match_xs(store.snapshot(), 7, 1, -2)

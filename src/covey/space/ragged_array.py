@@ -65,7 +65,8 @@ class RaggedArray:
     def take(self, rows: NDArray[np.int64]) -> RaggedArray:
         """Return the given rows in the given order; a row may occur several times."""
         value_indices, _ = self.flat_indices(rows)
-        return RaggedArray.from_lengths(self.lengths[rows], self.values[value_indices])
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
+        return RaggedArray.from_lengths(lengths, self.values[value_indices])
 
     def flat_indices(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the values of the given rows are.
@@ -74,7 +75,7 @@ class RaggedArray:
             For each value of the given rows, one row after another, its index in `values`, and the
             position of its row in `rows`.
         """
-        lengths = self.lengths[rows]
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
         positions = np.repeat(np.arange(len(rows)), lengths)
         starts = np.cumsum(lengths) - lengths
         value_indices = np.arange(len(positions)) - starts[positions]

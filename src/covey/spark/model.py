@@ -354,15 +354,16 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             task = replace(task, zone_column=len(prepared.columns))
             if partitioner.is_smart:
                 matches = self._match_smart_zones(selected, partitioner, prepared)
-                output_names = (*prepared.event_names, self._output_col_name())
-                return matches.select(*map(select_column, output_names))
+                columns = [select_column(name) for name in prepared.event_names]
+                ids = select_column(matches.columns[len(prepared.copied_fields)])
+                return matches.select(*columns, ids.alias(self._output_col_name()))
         rows = selected.mapInArrow(task, prepared.output_schema)
         if not late.templates:
             return rows
         as_arrays = self._param_value(self.outputMode) == "arrays"
         return decide_candidates(
             rows,
-            late.build_matched_ids(is_combined=self._state.has_combined_conditions),
+            late.build_matched_ids(has_several_conditions=self._state.has_several_conditions),
             prepared.event_names,
             self._output_col_name(),
             as_arrays=as_arrays,
@@ -389,7 +390,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
                 id_type,
                 late,
                 keeps_all=keeps_all,
-                is_combined=self._state.has_combined_conditions,
+                has_several_conditions=self._state.has_several_conditions,
             )
         return _PreparedTransform(
             key,
@@ -426,6 +427,7 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
             return None
         id_name = self._param_value(self.idCol)
         id_type = IdType.from_spark(id_name, self._state.id_type)
+        late.check_names(events.columns)
         copied_fields = late.add_fields(event_fields, events.schema, self._state.space)
         columns, attribute_columns = self._select_task_columns(copied_fields.names)
         pair_rows = PairRows(tuple(copied_fields.names), CANDIDATES_COLUMN, id_type)
@@ -445,11 +447,13 @@ class MatcherModel(Model, MatcherParams, MLWritable, MLReadable["MatcherModel"])
         """Return the matches of events in their own zones and in zones to which they are forwarded.
 
         Events are forwarded to the home zones of covered subscriptions. The result has the columns
-        of `copied_fields`, and the column with ids.
+        of `copied_fields`, and then the column with ids.
         """
-        state, name = self._state, self._output_col_name()
+        state = self._state
         attribute_columns = prepared.task.attribute_columns
         copied_fields, late = prepared.copied_fields, prepared.late
+        # Late conditions may read a column that has the name of the output column.
+        name = CANDIDATES_COLUMN if late.templates else self._output_col_name()
         version = state.location, state.version, state.label, attribute_columns
         id_type = IdType.from_spark(name, state.id_type)
         zone_task = ZoneMatchTask(*version, tuple(routed_events.columns), id_type, late)

@@ -31,7 +31,7 @@ class ModelState:
         subscription_count: number of subscriptions in the version.
         space: space of the subscriptions.
         constrained_attributes: attributes that some subscription constrains.
-        has_combined_conditions: whether a subscription has more than one late condition.
+        has_several_conditions: whether a subscription has several late conditions.
         id_type: Spark's type of the ids.
         rejected_path: folder with the results of the fit, which include rejected subscriptions;
             relative to the location.
@@ -45,7 +45,7 @@ class ModelState:
     subscription_count: int
     space: Space
     constrained_attributes: tuple[str, ...]
-    has_combined_conditions: bool
+    has_several_conditions: bool
     id_type: DataType
     rejected_path: str
     fit_seconds: Mapping[str, float]
@@ -60,7 +60,7 @@ class ModelState:
             "subscription_count": self.subscription_count,
             "space": space_to_json(self.space),
             "constrained_attributes": list(self.constrained_attributes),
-            "has_combined_conditions": self.has_combined_conditions,
+            "has_several_conditions": self.has_several_conditions,
             "id_type": StructType().add("id", self.id_type).json(),
             "rejected_path": self.rejected_path,
             "fit_seconds": dict(self.fit_seconds),
@@ -93,7 +93,7 @@ class ModelState:
             fields["subscription_count"],
             space_from_json(fields["space"], "the model"),
             tuple(fields["constrained_attributes"]),
-            fields["has_combined_conditions"],
+            fields["has_several_conditions"],
             StructType.fromJson(json.loads(fields["id_type"])).fields[0].dataType,
             fields["rejected_path"],
             fields["fit_seconds"],

@@ -39,8 +39,8 @@ class UndecidedPairs(Pairs):
 
     Each pair occurs once. Pair i has the regions `region_offsets[i]` to `region_offsets[i + 1]`; it
     is a match if all late conditions of one of them hold for the event. Row r of `conditions`
-    contains the numbers of the conditions of region r: number n is that of the token n of all
-    `vocabularies` together.
+    contains the numbers of the conditions of region r. Conditions are numbered through all
+    `vocabularies`, one after another.
     """
 
     region_offsets: NDArray[np.int64]
@@ -65,10 +65,18 @@ class UndecidedPairs(Pairs):
         )
 
     def list_tokens(self, pair: int) -> list[list[str]]:
-        """Return the conditions of each region of a pair, as tokens of `covey.space.LATE`."""
-        tokens = [token for vocabulary in self.vocabularies for token in vocabulary.tokens]
+        """Return the conditions of each region of a pair, as tokens of `covey.space.LATE`.
+
+        `covey.language.late_conditions.LateCondition.from_token` reads a token.
+        """
+        starts = np.cumsum([0, *(len(vocabulary.tokens) for vocabulary in self.vocabularies)])
+
+        def find_token(number: int) -> str:
+            source = int(np.searchsorted(starts, number, "right")) - 1
+            return self.vocabularies[source].tokens[number - int(starts[source])]
+
         regions = range(self.region_offsets[pair], self.region_offsets[pair + 1])
-        return [[tokens[n] for n in self.conditions.row(region)] for region in regions]
+        return [[*map(find_token, self.conditions.row(region).tolist())] for region in regions]
 
 
 _NO_UNDECIDED_PAIRS = UndecidedPairs.empty()
@@ -161,9 +169,9 @@ class Snapshot:
         return [a for a in self.space.derived if a.is_late and a.name in names]
 
     @property
-    def has_combined_conditions(self) -> bool:
-        """Whether a subscription, live or dead, has more than one late condition."""
-        return any(part.subscriptions.has_combined_conditions for part in self.live_segments)
+    def has_several_conditions(self) -> bool:
+        """Whether a subscription, live or dead, has several late conditions."""
+        return any(part.subscriptions.has_several_conditions for part in self.live_segments)
 
     def __len__(self) -> int:
         return sum(segment.live_count for segment in self.live_segments)

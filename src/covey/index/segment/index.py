@@ -301,12 +301,17 @@ class SegmentIndex:
         """Whether at least one stored region has late conditions."""
         return self._late_conditions is not None
 
-    def find_late_rows(self) -> Ints:
-        """Return the rows of the stored regions that have late conditions."""
+    def count_late_conditions(self) -> tuple[Ints, Ints]:
+        """Return the rows of the regions that have late conditions, unsorted, and their numbers.
+
+        Cost: some nanoseconds for each of these regions.
+        """
         if self._late_conditions is None:
-            return np.empty(0, np.int64)
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        rules = self._late_conditions.constraints.batch
+        assert isinstance(rules, Tags)
         ordinals = self._late_conditions.constraints.rows
-        return self.data.stored_rows[ordinals].astype(np.int64)
+        return self.data.stored_rows[ordinals].astype(np.int64), rules.groups.lengths
 
     @property
     def late_vocabulary(self) -> TokenVocabulary | None:
@@ -322,7 +327,7 @@ class SegmentIndex:
         """
         check_rows("rows", rows, len(self))
         if self._late_conditions is None:
-            return RaggedArray.empty(0, np.int64)
+            raise InvalidArgumentError("no stored region has late conditions")
         constraints = self._late_conditions.constraints
         rules = constraints.batch
         assert isinstance(rules, Tags)

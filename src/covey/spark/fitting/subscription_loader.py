@@ -162,7 +162,7 @@ def load_subscriptions(
         loaded["subscriptions"],
         space_from_json(loaded["space"]),
         tuple(loaded["constrained_attributes"]),
-        loaded["has_combined_conditions"],
+        loaded["has_several_conditions"],
         id_type,
         rejected_path,
         {**_sum_task_seconds(rows), "encode": round(encode_s, 2), "merge": loaded["seconds"],
@@ -333,7 +333,8 @@ def _commit_and_merge(
     """Commit staged segments, merge by the merge policy, and return facts about the version.
 
     The function runs in a task. The facts are the version's number, label, count of subscriptions,
-    space, constrained attributes, whether conditions are combined, and the elapsed seconds.
+    space, constrained attributes, whether a subscription has several late
+    conditions, and the elapsed seconds.
     """
     started = time.perf_counter()
     with Store.open(location) as store:
@@ -349,6 +350,6 @@ def _commit_and_merge(
             "subscriptions": manifest.subscriptions,
             "space": space_to_json(manifest.space),
             "constrained_attributes": snapshot.constrained_attributes,
-            "has_combined_conditions": snapshot.has_combined_conditions,
+            "has_several_conditions": snapshot.has_several_conditions,
             "seconds": round(time.perf_counter() - started, 2),
         }

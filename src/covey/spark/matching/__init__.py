@@ -33,7 +33,11 @@ if TYPE_CHECKING:
         find_undecided_pairs,
     )
     from covey.spark.matching.late_encoding import encode_in_parts
-    from covey.spark.matching.late_evaluation import CONDITIONS_COLUMN, LateEvaluation
+    from covey.spark.matching.late_evaluation import (
+        CONDITIONS_COLUMN,
+        LateEvaluation,
+        check_reserved,
+    )
     from covey.spark.matching.match_task import match_bounded, rebatch, to_events
     from covey.spark.matching.worker_cache import (
         freeze_gc,
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONDITIONS_COLUMN",
     "LateEvaluation",
+    "check_reserved",
     "encode_in_parts",
     "find_computable_rows",
     "find_raising_attributes",
@@ -65,6 +70,7 @@ __getattr__ = lazy_exports(
     {
         "CONDITIONS_COLUMN": "late_evaluation",
         "LateEvaluation": "late_evaluation",
+        "check_reserved": "late_evaluation",
         "encode_in_parts": "late_encoding",
         "find_computable_rows": "evaluation_errors",
         "find_raising_attributes": "evaluation_errors",

@@ -49,7 +49,7 @@ def find_late_errors(
     candidates = rows.where(f"{conditions} IS NOT NULL")
     undecided = candidates.where(evaluation.build_error_check(conditions)).select(
         select_column(CANDIDATES_COLUMN).alias(id_name),
-        F.expr(evaluation.build_first_error(conditions)).alias("condition"),
+        F.expr(evaluation.build_failing_condition(conditions)).alias("condition"),
         event.alias("event"),
         copied.alias("copied"),
     )

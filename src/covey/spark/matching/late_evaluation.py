@@ -2,12 +2,12 @@
 
 A candidate is an event and a subscription whose other conditions the event satisfies. It is a match
 if all late conditions of one of its regions hold. Workers return the conditions of an event, or of
-one candidate, as arrays: one with the templates of all conditions, one for each field with
-parameters, and one that says to which region each condition belongs. Spark joins the arrays to one
-array of structs, and filters it: a region matches if none of its conditions fails.
+one candidate, as arrays: one with the templates of all conditions, and one for each field with
+parameters. Spark joins the arrays to one array of structs, and filters it.
 
-If every subscription has at most one late condition, the filter of an event keeps the conditions
-that hold, with the ids of their candidates.
+If subscriptions may have several late conditions, a further array has the number of the region of
+each condition. The filter then keeps the conditions that fail, and a region without such a
+condition is a match. Otherwise the filter keeps the conditions that hold.
 
 The lambda function of the filter chooses the template of a condition with `elt`, which evaluates
 only one of its arguments. So the cost does not grow with the number of templates.
@@ -15,7 +15,7 @@ only one of its arguments. So the cost does not grow with the number of template
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,8 +42,9 @@ __all__ = [
     "IDS_COLUMN",
     "LateEvaluation",
     "assign_fields",
+    "check_reserved",
     "find_field_type",
-    "get_column",
+    "get_field_column",
 ]
 
 CONDITIONS_COLUMN = "covey.conditions"
@@ -79,9 +80,19 @@ def assign_fields(letters: Iterable[str]) -> list[tuple[str, int | None]]:
     return fields
 
 
-def get_column(field: str) -> str:
+def get_field_column(field: str) -> str:
     """Return the name of the column with a field of the conditions of events."""
     return f"covey.{field}"
+
+
+def check_reserved(names: Iterable[str], reserved: Container[str]) -> None:
+    """Raise InvalidArgumentError if the name of a column of events is reserved."""
+    for name in names:
+        if name.lower() in reserved:
+            raise InvalidArgumentError(
+                f"covey uses the name {name!r} for a column of its own: rename the column of the "
+                "events"
+            )
 
 
 def find_field_type(name: str) -> DataType:
@@ -90,7 +101,7 @@ def find_field_type(name: str) -> DataType:
     >>> find_field_type("number0"), find_field_type("texts")
     (LongType(), ArrayType(StringType(), True))
     """
-    type_ = _FIELD_TYPES[name.rstrip("s0123456789")]
+    type_ = next(type_ for kind, type_ in _FIELD_TYPES.items() if name.startswith(kind))
     return ArrayType(type_) if name.endswith("s") else type_
 
 
@@ -188,34 +199,27 @@ class LateEvaluation:
 
     def check_names(self, names: Iterable[str]) -> None:
         """Raise InvalidArgumentError if events have a column whose name is used for candidates."""
-        reserved = {IDS_COLUMN, CANDIDATES_COLUMN, CONDITIONS_COLUMN}
-        reserved |= {get_column(name) for name in ("owner", *self.fields)}
-        for name in names:
-            if name.lower() in reserved:
-                raise InvalidArgumentError(
-                    f"covey uses the name {name!r} for a column of its own: rename the column of "
-                    "the events"
-                )
+        fields = map(get_field_column, ("region", *self.fields))
+        check_reserved(names, {IDS_COLUMN, CANDIDATES_COLUMN, CONDITIONS_COLUMN, *fields})
 
-    def build_matched_ids(self, *, is_combined: bool) -> str:
+    def build_matched_ids(self, *, has_several_conditions: bool) -> str:
         """Return the SQL of the ids that an event matches, from a row of `LateOutput`.
 
         Args:
-            is_combined: whether a candidate may have more than one condition. Then an event has the
-                candidate of each region, and the owner of a condition is the number of a region.
-                Otherwise the owner is the id of a candidate.
+            has_several_conditions: as in `LateOutput`.
         """
-        ids, candidates, region = f"`{IDS_COLUMN}`", f"`{CANDIDATES_COLUMN}`", self._variable
-        arrays = [f"`{get_column(name)}`" for name in ("owner", *self.fields)]
-        value = self._build_value()
-        owners = self._build_filter(arrays, f"NOT {value}" if is_combined else value) + ".`0`"
-        if is_combined:
-            regions = f"array_except(sequence(0, size({candidates}) - 1), {owners})"
-            # A subscription may have several regions.
-            owners = (
-                f"array_distinct(transform({regions}, {region} -> get({candidates}, {region})))"
-            )
-        return f"if({arrays[0]} IS NULL, {ids}, concat({ids}, {owners}))"
+        candidates, truth, variable = f"`{CANDIDATES_COLUMN}`", self._build_truth(), self._variable
+        fields = [f"`{get_field_column(name)}`" for name in self.fields]
+        if has_several_conditions:
+            regions = f"`{get_field_column('region')}`"
+            failing = self._build_filter([regions, *fields], f"NOT {truth}") + ".`0`"
+            matching = f"array_except(sequence(0, size({candidates}) - 1), {failing})"
+            ids = f"transform({matching}, {variable} -> get({candidates}, {variable}))"
+            matched = f"array_distinct({ids})"  # a subscription may have several regions
+        else:
+            matched = self._build_filter([candidates, *fields], truth) + ".`0`"
+        certain = f"`{IDS_COLUMN}`"
+        return f"if({candidates} IS NULL, {certain}, concat({certain}, {matched}))"
 
     def build_decision(self, conditions: str) -> str:
         """Return the SQL of a boolean: whether the late conditions of one candidate hold.
@@ -223,7 +227,7 @@ class LateEvaluation:
         Args:
             conditions: the SQL of its conditions, which have the type `conditions_type`.
         """
-        return self._build_match(conditions, f"NOT {self._build_value()}")
+        return self._build_match(conditions, f"NOT {self._build_truth()}")
 
     def build_error_check(self, conditions: str) -> str:
         """Return the SQL of a boolean: whether an error leaves a candidate undecided.
@@ -234,11 +238,11 @@ class LateEvaluation:
         Args:
             conditions: the SQL of its conditions, which have the type `conditions_type`.
         """
-        fails = f"(NOT {self._build_value()} AND {self._build_check()})"
+        fails = f"(NOT {self._build_truth()} AND {self._build_check()})"
         may_match = self._build_match(conditions, fails)
         return f"{may_match} AND NOT ({self.build_decision(conditions)})"
 
-    def build_first_error(self, conditions: str) -> str:
+    def build_failing_condition(self, conditions: str) -> str:
         """Return the SQL of a candidate's condition that cannot be computed, as a struct."""
         chosen = self._filter_candidate(conditions, f"NOT {self._build_check()}")
         fields = (
@@ -264,7 +268,8 @@ class LateEvaluation:
         at once, as `reverse` does.
 
         Args:
-            arrays: the SQL of the array of each field; the first one has the owner of a condition.
+            arrays: the SQL of an array with the region or the id of each condition, followed by
+                those of its fields.
             is_chosen: the SQL of a boolean: whether a condition is part of the result.
         """
         reversed_arrays = ", ".join(f"reverse({array})" for array in arrays)
@@ -297,17 +302,17 @@ class LateEvaluation:
         """Number of templates that cannot raise an error; they have the lowest numbers."""
         return sum(not template.can_raise for template in self.templates)
 
-    def _build_value(self) -> str:
+    def _build_truth(self) -> str:
         """Return the SQL of a boolean: whether a condition holds and can be computed."""
         plain, raising = (f"{answers} = 'y'" for answers in self._build_answers())
-        return self._choose(f"({plain})", guard_condition(raising))
+        return self._build_by_risk(f"({plain})", guard_condition(raising))
 
     def _build_check(self) -> str:
         """Return the SQL of a boolean: whether Spark can compute a condition."""
         _, raising = self._build_answers()
-        return self._choose("true", build_computability_check(raising))
+        return self._build_by_risk("true", build_computability_check(raising))
 
-    def _choose(self, plain: str, raising: str) -> str:
+    def _build_by_risk(self, plain: str, raising: str) -> str:
         """Return the SQL that applies to a condition: `plain`, or `raising` if it may raise."""
         plain_count = self._plain_count
         if plain_count in (0, len(self.templates)):
@@ -315,23 +320,25 @@ class LateEvaluation:
         return f"if({self._build_field('template')} < {plain_count}, {plain}, {raising})"
 
     def _build_answers(self) -> tuple[str, str]:
-        """Return the SQL of 'y' if a condition holds and of 'n' otherwise.
+        """Return two SQL expressions, which are 'y' if a condition holds and 'n' otherwise.
 
-        The first applies to the templates that cannot raise, the second to all others.
+        The first one is for the templates that cannot raise an error, the second for all others.
         """
         count = self._plain_count
         plain, raising = self.numbered_templates[:count], self.numbered_templates[count:]
         number = self._build_field("template")
-        return self._build_choice(number, plain), self._build_choice(f"{number} - {count}", raising)
+        return self._build_template_choice(number, plain), self._build_template_choice(
+            f"{number} - {count}", raising
+        )
 
-    def _build_choice(self, number: str, templates: list[Attribute]) -> str:
+    def _build_template_choice(self, number: str, templates: list[Attribute]) -> str:
         """Return the SQL that evaluates the template with a number, counted from 0."""
-        leaves = [f"if({self._build_leaf(template)}, 'y', 'n')" for template in templates]
-        if len(leaves) < 2:
-            return leaves[0] if leaves else "'n'"
-        return f"elt({number} + 1, {', '.join(leaves)})"
+        answers = [f"if({self._build_template(template)}, 'y', 'n')" for template in templates]
+        if len(answers) < 2:
+            return answers[0] if answers else "'n'"
+        return f"elt({number} + 1, {', '.join(answers)})"
 
-    def _build_leaf(self, template: Attribute) -> str:
+    def _build_template(self, template: Attribute) -> str:
         """Return the SQL of a template whose parameters are fields of the condition."""
         letters = MARKER.findall(template.name)
         values = []

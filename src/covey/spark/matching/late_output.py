@@ -15,13 +15,13 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import ArrayType, DataType, IntegerType, StructField, StructType
 
 from covey.spark.id_types import IdType
-from covey.spark.matching.late_encoding import encode_conditions, encode_in_parts
+from covey.spark.matching.late_encoding import ConditionEncoder, encode_in_parts
 from covey.spark.matching.late_evaluation import (
     CANDIDATES_COLUMN,
     CONDITIONS_COLUMN,
     IDS_COLUMN,
     LateEvaluation,
-    get_column,
+    get_field_column,
 )
 from covey.spark.matching.output import PairRows, estimate_row_bytes, split_by_bytes
 from covey.spark.schemas import select_column
@@ -34,30 +34,30 @@ __all__ = ["LateOutput", "LatePairRows", "choose_pair_format", "decide_candidate
 class LateOutput:
     """Output format of a model with late conditions: a row for each event with candidates.
 
-    Columns of the output: those of the event, the ids of the matches that are certain, and for each
-    field of the conditions of its candidates an array. The owner of a condition is the id of its
-    subscription. If conditions are combined, it is the number of its region, and there is a further
-    column with the id of the subscription of each region.
+    Columns of the output: those of the event, the ids of the matches that are certain, for each
+    region of a candidate the id of its subscription, and an array for each field of the conditions.
+    If subscriptions may have several conditions, there is also an array with the number of the
+    region of each condition. Otherwise condition i belongs to region i.
 
     Args:
         event_columns: columns of events in the output, which the task receives first.
         id_type: conversion of ids.
         evaluation: evaluation of the late conditions.
         keeps_all: whether events without matches and candidates are in the output too.
-        is_combined: whether a subscription may have more than one late condition.
+        has_several_conditions: whether a subscription may have several late conditions.
     """
 
     event_columns: tuple[str, ...]
     id_type: IdType
     evaluation: LateEvaluation
     keeps_all: bool
-    is_combined: bool
+    has_several_conditions: bool
 
     def output_schema(self, event_fields: StructType, id_type: DataType) -> StructType:
-        fields = {"owner": IntegerType() if self.is_combined else id_type, **self.evaluation.fields}
-        columns = {IDS_COLUMN: id_type} | {get_column(name): t for name, t in fields.items()}
-        if self.is_combined:
-            columns[CANDIDATES_COLUMN] = id_type
+        columns = {IDS_COLUMN: id_type, CANDIDATES_COLUMN: id_type}
+        if self.has_several_conditions:
+            columns[get_field_column("region")] = IntegerType()
+        columns |= {get_field_column(n): type_ for n, type_ in self.evaluation.fields.items()}
         arrays = [StructField(name, ArrayType(type_)) for name, type_ in columns.items()]
         return StructType([*event_fields.fields, *arrays])
 
@@ -67,11 +67,12 @@ class LateOutput:
         candidate_ids = self.id_type.from_store(matches.undecided_ids)
         id_offsets = _count_offsets(matches.event_rows, count)
         pair_offsets = _count_offsets(undecided.query_rows, count)
-        encoded = encode_conditions(self.evaluation, undecided)
+        encoder = ConditionEncoder(self.evaluation, undecided)
         columns = events.columns[: len(self.event_columns)]
         widths = estimate_row_bytes(columns, count)
         widths += np.diff(id_offsets) * (ids.nbytes // max(1, len(ids)))
-        widths += np.diff(encoded.byte_ends[pair_offsets])
+        pair_ends = np.concatenate([[0], np.cumsum(encoder.estimate_pair_bytes())])
+        widths += np.diff(pair_ends[pair_offsets])
         rows = np.arange(count)
         if not self.keeps_all:
             is_kept = (np.diff(id_offsets) > 0) | (np.diff(pair_offsets) > 0)
@@ -83,7 +84,7 @@ class LateOutput:
             chosen = rows[start:stop]
             # Rows that are left out have no candidates, so the chosen regions are contiguous.
             offsets = np.append(region_offsets[chosen], region_offsets[chosen[-1] + 1])
-            fields = encoded.list_fields(offsets)
+            fields = encoder.list_fields(offsets)
             regions = fields.pop("region")
             starts = pa.array((offsets - offsets[0]).astype(np.int32))
             candidates = pa.ListArray.from_arrays(
@@ -96,10 +97,10 @@ class LateOutput:
             else:
                 copied = [column.take(pa.array(chosen)) for column in copied]
             arrays = {IDS_COLUMN: copied.pop()}
-            arrays[get_column("owner")] = regions if self.is_combined else candidates
-            arrays |= {get_column(name): field for name, field in fields.items()}
-            if self.is_combined:
-                arrays[CANDIDATES_COLUMN] = candidates
+            arrays[CANDIDATES_COLUMN] = candidates
+            if self.has_several_conditions:
+                arrays[get_field_column("region")] = regions
+            arrays |= {get_field_column(name): values for name, values in fields.items()}
             yield pa.RecordBatch.from_arrays(
                 [*copied, *arrays.values()], [*self.event_columns, *arrays]
             )

@@ -84,7 +84,7 @@ class ZoneLoader:
             **committed,
             "space": space_to_json(profile.space),
             "constrained_attributes": profile.constrained_attributes,
-            "has_combined_conditions": profile.has_combined_conditions,
+            "has_several_conditions": profile.has_several_conditions,
             "partitioner": ZonePartitioner.from_zone_map(zone_map, is_smart),
             "seconds": round(time.perf_counter() - started, 2),
         }
@@ -100,8 +100,8 @@ class StagedProfile:
     """The sampled regions."""
     region_count: int
     """Number of all regions."""
-    has_combined_conditions: bool
-    """Whether a subscription has more than one late condition."""
+    has_several_conditions: bool
+    """Whether a subscription has several late conditions."""
 
 
 def choose_zone_count(
@@ -154,18 +154,18 @@ def profile_staged(
     random, store = np.random.default_rng(seed), Store.open(location)
     total = max(1, sum(segment.subscriptions for segment in staged_segments))
     space, names, samples, region_count = base_space, set[str](), [Regions(base_space, 0, {})], 0
-    is_combined = False
+    has_several = False
     for segment in staged_segments:
         subscriptions = store.open_staged(segment).subscriptions
         space = combine_spaces(space, [subscriptions.index.space])
         names |= set(subscriptions.index.constrained_attributes)
         region_count += len(subscriptions.index)
-        is_combined = is_combined or subscriptions.has_combined_conditions
+        has_several = has_several or subscriptions.has_several_conditions
         count = min(len(subscriptions), -(-ZONE_SAMPLE_SIZE * len(subscriptions) // total))
         rows = np.sort(random.choice(len(subscriptions), count, replace=False))
         samples.append(subscriptions.take(rows).regions)
     constrained = tuple(a.name for a in space if a.name in names)
-    return StagedProfile(space, constrained, Regions.concat(samples), region_count, is_combined)
+    return StagedProfile(space, constrained, Regions.concat(samples), region_count, has_several)
 
 
 def make_zone_map(

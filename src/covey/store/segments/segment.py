@@ -218,14 +218,11 @@ class IndexedSubscriptions:
         return self._ordinal_keys_cache[0] if self._ordinal_keys_cache else None
 
     @property
-    def has_combined_conditions(self) -> bool:
-        """Whether a subscription has more than one late condition, in one region or in several."""
-        late_rows = self.index.find_late_rows()
-        if not len(late_rows):
-            return False
-        counts = self.index.take_late_conditions(late_rows).lengths
-        owners = self.to_subscription_rows(Pairs(late_rows, late_rows))
-        return bool((np.bincount(owners, counts) > 1).any())
+    def has_several_conditions(self) -> bool:
+        """Whether a subscription has several late conditions, in one region or in several."""
+        rows, counts = self.index.count_late_conditions()
+        subscription_rows = self.to_subscription_rows(Pairs(rows, rows))
+        return bool((np.bincount(subscription_rows, counts) > 1).any())
 
     def to_subscription_rows(self, pairs: Pairs) -> AnyRows:
         """Return for each pair the row of the subscription to which its stored region belongs."""

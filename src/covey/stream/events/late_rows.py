@@ -17,9 +17,14 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from covey.space import Attribute
-from covey.spark.matching import CONDITIONS_COLUMN, LateEvaluation, encode_in_parts
+from covey.spark.matching import (
+    CONDITIONS_COLUMN,
+    LateEvaluation,
+    check_reserved,
+    encode_in_parts,
+)
 from covey.spark.schemas import select_column
-from covey.store import UndecidedPairs
+from covey.store import Snapshot, UndecidedPairs
 
 __all__ = ["NO_LATE_ROWS", "LateRows"]
 
@@ -51,7 +56,11 @@ class LateRows:
         return self._evaluation.find_columns(self.event_schema.names) if self.templates else []
 
     def extend_schema(self, output_schema: StructType) -> StructType:
-        """Return the schema of the output of a task."""
+        """Return the schema of the output of a task.
+
+        Raises:
+            InvalidArgumentError: late conditions read a column whose name is used for the output.
+        """
         if not self.templates:
             return output_schema
         # An event may have a column with the name of an output column.
@@ -59,8 +68,14 @@ class LateRows:
             StructField(f"covey.{field.name}", field.dataType) for field in output_schema.fields
         ]
         fields = [*renamed, *(self.event_schema[name] for name in self.columns)]
+        check_reserved(self.columns, {CONDITIONS_COLUMN, *(field.name for field in renamed)})
         conditions = StructField(CONDITIONS_COLUMN, self._evaluation.conditions_type)
         return StructType([*fields, conditions])
+
+    def has_templates_of(self, snapshot: Snapshot) -> bool:
+        """Return whether all templates of the late conditions in a version are known here."""
+        known = {template.name for template in self.templates}
+        return all(template.name in known for template in snapshot.late_templates)
 
     def encode_conditions(self, undecided: UndecidedPairs) -> Iterator[tuple[int, int, pa.Array]]:
         """Yield the late conditions of undecided pairs, as `encode_in_parts`."""

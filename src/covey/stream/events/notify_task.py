@@ -152,7 +152,8 @@ class NotifyTask:
         attributes.
 
         Raises:
-            StreamError: workers receive no column for an attribute that the version constrains.
+            StreamError: workers receive no column for an attribute that the version constrains, or
+                cannot evaluate its late conditions.
         """
         late_columns = len(self.late.columns) if self.late.templates else 0
         columns = {
@@ -165,6 +166,11 @@ class NotifyTask:
                     f"version {snapshot.manifest.version} of the store constrains attribute "
                     f"{name}, which the running query does not compute: restart the stream"
                 )
+        if not self.late.has_templates_of(snapshot):
+            raise StreamError(
+                f"version {snapshot.manifest.version} of the store has late conditions that the "
+                "running query does not evaluate: restart the stream"
+            )
         return {name: columns[name] for name in snapshot.constrained_attributes}
 
     def _build_notifications(
