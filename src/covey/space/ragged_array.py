@@ -57,11 +57,6 @@ class RaggedArray:
     def row(self, i: int) -> NDArray[Any]:
         return self.values[self.offsets[i] : self.offsets[i + 1]]
 
-    def slice(self, start: int, stop: int) -> RaggedArray:
-        """Return the rows `start` to `stop`; the values are not copied."""
-        offsets = self.offsets[start : stop + 1]
-        return RaggedArray(offsets - offsets[0], self.values[offsets[0] : offsets[-1]])
-
     def take(self, rows: NDArray[np.int64]) -> RaggedArray:
         """Return the given rows in the given order; a row may occur several times."""
         value_indices, _ = self.flat_indices(rows)

@@ -53,17 +53,6 @@ class UndecidedPairs(Pairs):
         rows = np.empty(0, np.int64)
         return cls(rows, rows, np.zeros(1, np.int64), RaggedArray.empty(0, np.int64), ())
 
-    def slice(self, start: int, stop: int) -> UndecidedPairs:
-        """Return the pairs `start` to `stop`; `vocabularies` stays the same."""
-        offsets = self.region_offsets[start : stop + 1]
-        return UndecidedPairs(
-            self.query_rows[start:stop],
-            self.stored_rows[start:stop],
-            offsets - offsets[0],
-            self.conditions.slice(int(offsets[0]), int(offsets[-1])),
-            self.vocabularies,
-        )
-
     def list_tokens(self, pair: int) -> list[list[str]]:
         """Return the conditions of each region of a pair, as tokens of `covey.space.LATE`.
 

@@ -333,8 +333,8 @@ def _commit_and_merge(
     """Commit staged segments, merge by the merge policy, and return facts about the version.
 
     The function runs in a task. The facts are the version's number, label, count of subscriptions,
-    space, constrained attributes, whether a subscription has several late
-    conditions, and the elapsed seconds.
+    space, constrained attributes, whether a subscription has several late conditions, and the
+    elapsed seconds.
     """
     started = time.perf_counter()
     with Store.open(location) as store:
