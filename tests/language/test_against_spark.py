@@ -228,8 +228,9 @@ def test_derived_attributes_have_the_types_of_spark(spark: SparkSession, ansi: b
     for text in DERIVED:
         derived = parse(space, [f"({text}) IS NULL"]).space.derived
         (attribute,) = [one for one in derived if not one.is_flag]
-        theirs = frame.selectExpr(attribute.name).schema[0].dataType.simpleString()
-        assert theirs == str(attribute.type).split("[")[0], attribute.name
+        for sql in (attribute.name, attribute.sql):
+            theirs = frame.selectExpr(sql).schema[0].dataType.simpleString()
+            assert theirs == str(attribute.type).split("[")[0], sql
 
 
 DERIVED = (

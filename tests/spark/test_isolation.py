@@ -67,6 +67,19 @@ RAISING = [
     "hash(price / qty) IS NOT NULL",
     "isnotnull(xxhash64(CAST(sym AS INT))) AND n > 2",
     "isnull(hash(price / qty)) OR n = 4",
+    # These have a form without exceptions, which has to be null in the same places
+    "NOT (CAST(sym AS INT) BETWEEN 3 AND qty)",
+    "NOT (qty BETWEEN 100 AND CAST(sym AS INT))",
+    "NOT (qty IN (2, CAST(sym AS INT)))",
+    "NOT (CAST(sym AS INT) IN (3, qty, NULL))",
+    "concat(sym, CAST(qty * 2147483647 AS STRING)) > '1'",
+    "concat_ws(',', sym, CAST(CAST(sym AS INT) AS STRING)) > ''",
+    "CAST(sym AS INT) - qty > 5 OR CAST(sym AS INT) * d > 30",
+    "d / qty > 0.5 AND NOT (d / qty > 5)",
+    "CAST(sym AS INT) <=> qty OR n = 5",
+    "size(split(CAST(CAST(sym AS INT) AS STRING), '1')) < 0 OR n = 0",
+    "CAST(sym AS DATE) > DATE '2000-01-01' OR CAST(price AS INT) > 7",
+    "- CAST(sym AS INT) < length(sym) - qty * 2147483647",
 ]
 REFUSED = {
     "medain(price) > 1": "no function 'medain' is known",

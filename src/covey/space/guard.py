@@ -4,6 +4,8 @@ Spark computes the expressions of all subscriptions in one projection, where for
 by zero ends the job. A guarded expression is null on such an event, and other expressions are not
 affected. If needed, Spark also computes a flag, which distinguishes such a null from a real null.
 
+Only expressions without a try form are guarded (`Attribute.try_form`).
+
 Spark has no function that catches all exceptions of an expression, but `try_to_binary` catches the
 exceptions of its argument. The argument contains the expression in a CASE whose condition Spark
 cannot decide before execution. Without the CASE, Spark would compute a subexpression that two

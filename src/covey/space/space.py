@@ -118,6 +118,8 @@ class Attribute:
         is_flag: whether the attribute is the `flag` of another attribute.
         is_late: whether the attribute is the template of late conditions. Spark evaluates it only
             for candidates, and it is not an attribute of events.
+        try_form: for an attribute that can raise, Spark SQL with the same type and values, which
+            is null where Spark would raise an exception; None if no such SQL is known.
     """
 
     name: str
@@ -126,14 +128,25 @@ class Attribute:
     can_raise: bool = False
     is_flag: bool = False
     is_late: bool = False
+    try_form: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, raises=SchemaError)
 
     @property
+    def is_guarded(self) -> bool:
+        """Whether Spark may raise an exception, and no try form is known."""
+        return self.can_raise and self.try_form is None
+
+    @property
     def sql(self) -> str:
-        """Expression that Spark computes for a derived attribute; guarded if it can raise."""
-        return guard_expression(self.name) if self.can_raise else self.name
+        """Expression that Spark computes for a derived attribute; it never raises."""
+        return guard_expression(self.name) if self.is_guarded else self.try_form or self.name
+
+    def negate(self) -> Attribute:
+        """Return the derived attribute of the opposite condition."""
+        try_form = None if self.try_form is None else f"NOT ({self.try_form})"
+        return replace(self, name=f"NOT ({self.name})", try_form=try_form)
 
     @property
     def flag(self) -> Attribute:

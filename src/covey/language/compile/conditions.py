@@ -158,10 +158,9 @@ class Conditions:
             template, parameters = self.operands.expressions.find_late_template(node)
             if not template.can_raise:
                 return []
-            check = replace(
-                template, name=build_computability_check(template.name), can_raise=False
-            )
-            return [LateTruth(self.operands.space[LATE], check, parameters)]
+            check = build_computability_check(template.name)
+            template = replace(template, name=check, can_raise=False, try_form=None)
+            return [LateTruth(self.operands.space[LATE], template, parameters)]
         (truth,) = union[0]
         return [Truth(truth.attribute.flag, 1)] if truth.attribute.can_raise else []
 
@@ -175,7 +174,7 @@ class Conditions:
         except NotIndexedError:
             template, parameters = self.operands.expressions.find_late_template(node)
         if not outcome:
-            template = replace(template, name=f"NOT ({template.name})")
+            template = template.negate()
         return [(LateTruth(self.operands.space[LATE], template, parameters),)]
 
     def to_dnf(self, node: exp.Expr, outcome: bool) -> Dnf | DnfProduct:

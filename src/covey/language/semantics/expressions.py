@@ -7,9 +7,9 @@ once per event.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -96,6 +96,15 @@ class WrittenExpression:
         """The letter of each literal, as in `split_expression`."""
         return MARKER.findall(self.template)
 
+    def to_template(self, fixed: Collection[int]) -> str:
+        """Return the template in which the literals at the positions in `fixed` are constant."""
+        pieces, letters = self.pieces, self.letters
+        marked = [
+            pieces[i] + (literal if i in fixed else f"\0{letters[i]}")
+            for i, literal in enumerate(self.literals)
+        ]
+        return "".join([*marked, pieces[-1]])
+
     def as_missing(self) -> MissingExpression:
         """Return the expression as one whose type is missing."""
         if self.refs is None:
@@ -180,7 +189,13 @@ class Expressions:
         text = canonical_text(self.names, node)
         if self._types is None and not node.find(exp.Column):
             raise self.constant_error(node)
-        return self._make_derived(strip_parentheses(text), type_, self._totality.can_raise(node))
+        attribute = Attribute(
+            self._name_derived(strip_parentheses(text)), type_, True, self._totality.can_raise(node)
+        )
+        if not attribute.can_raise:
+            return attribute
+        written = self._write_try_form(node)
+        return attribute if written is None else replace(attribute, try_form=written.text)
 
     def derive_cast(self, node: exp.Expr, type_: Type) -> Attribute:
         """Return the derived attribute of an expression cast to another type.
@@ -192,16 +207,18 @@ class Expressions:
         written = self._write(node, f"CAST(\0 AS {str(type_).upper()})")
         self._look_up_type(node, written)
         self._check_is_attribute(written)
-        name = f"CAST({self.derive_attribute(node, type_).name} AS {str(type_).upper()})"
-        settings = self.names.space.settings
-        can_raise = settings.ansi and type_ != STRING
-        return self._make_derived(name, type_, can_raise or self._totality.can_raise(node))
+        operand, target = self.derive_attribute(node, type_), str(type_).upper()
+        name = self._name_derived(f"CAST({operand.name} AS {target})")
+        if self.names.space.settings.ansi and type_ != STRING:
+            value = operand.try_form if operand.can_raise else operand.name
+            try_form = None if value is None else f"TRY_CAST({value} AS {target})"
+            return Attribute(name, type_, True, can_raise=True, try_form=try_form)
+        return Attribute(name, type_, True, self._totality.can_raise(node))
 
-    def _make_derived(self, name: str, type_: Type, can_raise: bool) -> Attribute:
-        """Return a derived attribute; if a column has its name, the name is put in parentheses."""
-        if any(column.name == name for column in self.names.space.columns):
-            name = f"({name})"
-        return Attribute(name, type_, is_derived=True, can_raise=can_raise)
+    def _name_derived(self, text: str) -> str:
+        """Return the name of a derived attribute: in parentheses if a column has the same name."""
+        is_column = any(column.name == text for column in self.names.space.columns)
+        return f"({text})" if is_column else text
 
     def type_of(self, node: exp.Expr) -> Type:
         """Return the type of an expression: the one that Spark reports, if `types` was given.
@@ -242,23 +259,18 @@ class Expressions:
                 "subscriptions compare too many different expressions with such functions", node,
                 "use fewer different ones, or add a column with the value to the events",
             )  # fmt: skip
-        pieces, letters = written.pieces, written.letters
         refs, fixed = written.refs, facts.fixed if facts is not None else ()
         if refs is None or facts is None:
             refs, fixed = (), tuple(range(len(written.literals)))
         has_nul = any("\0" in written.literals[i] for i in fixed)
-        if len(pieces) != len(written.literals) + 1 or has_nul:
+        if len(written.pieces) != len(written.literals) + 1 or has_nul:
             raise self.names.tree.error(
                 "the character NUL is not supported in this condition", node, "leave it out"
             )
-        name, parameters = pieces[0], []
-        for i, literal in enumerate(written.literals):
-            if i in fixed:
-                name += literal
-            else:
-                name += f"\0{letters[i]}"
-                parameters.append((letters[i], refs[i]))
-            name += pieces[i + 1]
+        name = written.to_template(fixed)
+        parameters = [
+            (letter, refs[i]) for i, letter in enumerate(written.letters) if i not in fixed
+        ]
         if len(name) > (max_length := _LENGTH_FACTOR * self.names.space.limits.max_template):
             raise self.names.tree.error(
                 f"a condition of {len(name):,} characters cannot be evaluated for candidates: at "
@@ -267,9 +279,12 @@ class Expressions:
             )  # fmt: skip
         fixed_slots = set(self.names.fixed_slots)
         can_raise = self._totality.can_raise(node)
+        try_form = self._write_try_form(node) if can_raise else None
         self.names.fixed_slots = fixed_slots
         has_pattern = any(node.find_all(*LIKES)) and bool(parameters)
         attribute = Attribute(name, BOOLEAN, True, can_raise or has_pattern, is_late=True)
+        if try_form is not None and try_form.literals == written.literals and not has_pattern:
+            attribute = replace(attribute, try_form=try_form.to_template(fixed))
         return LateTemplate(attribute, tuple(parameters))
 
     def _check_is_attribute(self, written: WrittenExpression) -> None:
@@ -320,6 +335,11 @@ class Expressions:
             return WrittenExpression(text, template, literals, None)
         self.names.typed_slots.update(reader.read_slots)
         return WrittenExpression(text, template, literals, tuple(refs))
+
+    def _write_try_form(self, node: exp.Expr) -> WrittenExpression | None:
+        """Return the try form of an expression that can raise, or None if none is known."""
+        form = self._totality.find_try_form(node)
+        return None if form is None else self._write(form)
 
     def _look_up_type(self, node: exp.Expr, written: WrittenExpression) -> Type:
         """Return the type that Spark reports for an expression, or VOID if `types` is None.

@@ -1,9 +1,12 @@
 """Detection of total expressions: those for which Spark never raises an exception.
 
-All other expressions are guarded (`covey.space.guard`), and guarded expressions are computed twice.
 An expression counts as total only if this is certain: none of its functions ever raises an
 exception, and the arguments have the types that the functions take, because Spark casts arguments
 of other types, and a cast may raise an exception.
+
+Many other expressions have a try form: the same expression with `TRY_CAST` in place of `CAST`,
+`try_divide` in place of `/`, and so on. It is total, and null where the expression would raise an
+exception. An expression without a try form is guarded (`covey.space.guard`), which costs more.
 """
 
 from __future__ import annotations
@@ -73,6 +76,21 @@ _ANY_NUMBER = {"concat": "s", "concat_ws": "s", "hash": "*", "xxhash64": "*"}
 """Functions of any number of arguments that never raise an exception, with the kind that all
 arguments must have."""
 
+_STRICT_OPERATORS: tuple[type[exp.Expr], ...] = (
+    exp.Cast, exp.DPipe, exp.Neg, exp.Not, *ARITHMETIC, *LIKES,
+    *(operator for operator in COMPARISONS if operator is not exp.NullSafeEQ),
+)  # fmt: skip
+"""Operators that return null if an operand is null."""
+_STRICT_FUNCTIONS = {"concat", *_TOTAL_FUNCTIONS} - {"cardinality", "isnotnull", "isnull", "size"}
+"""Functions that return null if an argument is null."""
+_TRY_FUNCTIONS: dict[type[exp.Expr], str] = {
+    exp.Add: "try_add",
+    exp.Div: "try_divide",
+    exp.Mul: "try_multiply",
+    exp.Sub: "try_subtract",
+}
+"""Functions that return null where an operator on numbers raises an exception."""
+
 
 class TotalityChecker:
     """Decides whether Spark might raise an exception when it computes an expression.
@@ -99,6 +117,16 @@ class TotalityChecker:
         except (PredicateError, RecursionError):
             return True
 
+    def find_try_form(self, node: exp.Expr) -> exp.Expr | None:
+        """Return the try form of an expression, or None if none is known.
+
+        Where the expression raises no exception, its try form has the same value and type.
+        """
+        try:
+            return self._to_try_form(node)
+        except (PredicateError, RecursionError):
+            return None
+
     def _is_total(self, node: exp.Expr) -> bool:
         """Return whether Spark certainly computes an expression without an exception."""
         node = unwrap_parentheses(node)
@@ -106,20 +134,20 @@ class TotalityChecker:
             return True
         if isinstance(node, exp.Literal | exp.RawString | exp.Concat | exp.Boolean | exp.Null):
             return True
+        return all(map(self._is_total, _list_operands(node))) and self._is_total_operation(node)
+
+    def _is_total_operation(self, node: exp.Expr) -> bool:
+        """Return whether an operator or a function never raises, apart from its operands."""
         if isinstance(node, exp.Cast):
             source, target = self._static_type(node.this), self._names.resolve_type(node.to)
             is_lenient = not self._ansi or isinstance(node, exp.TryCast)
             is_lenient = is_lenient and target.is_scalar and not source.is_datetime
-            is_plain = source.is_scalar and (is_lenient or target == STRING)
-            return is_plain and self._is_total(node.this)
-        children = list(map(unwrap_parentheses, node.iter_expressions()))
-        if not all(map(self._is_total, children)):
-            return False
+            return source.is_scalar and (is_lenient or target == STRING)
         if isinstance(node, exp.And | exp.Or | exp.Not | exp.Is):
             return True
         if type(node) in LIKES:
             return self._is_plain_pattern(node)
-        types = [self._static_type(child) for child in children]
+        types = [self._static_type(operand) for operand in _list_operands(node)]
         if type(node) in COMPARISONS or isinstance(node, exp.Between | exp.In):
             return _are_comparable(types)
         if type(node) in ARITHMETIC or isinstance(node, exp.Neg):
@@ -133,6 +161,52 @@ class TotalityChecker:
             return _never_raises(call_name(node), types)
         return False
 
+    def _to_try_form(self, node: exp.Expr) -> exp.Expr | None:
+        """Return the try form of an expression, or None if none is known.
+
+        The null of an operand has to become the null of the whole expression. So all operators and
+        functions around an operand that can raise are strict.
+        """
+        node = unwrap_parentheses(node)
+        if self._is_total(node):
+            return node.copy()
+        if self._is_total_operation(node):
+            return self._replace_operands(node) if self._is_strict(node) else None
+        forms = self._find_operand_forms(node)
+        if forms is None or not self._ansi:
+            return None
+        types = [self._static_type(operand) for operand in _list_operands(node)]
+        if isinstance(node, exp.Cast):
+            is_scalar = types[0].is_scalar and self._names.resolve_type(node.to).is_scalar
+            return exp.TryCast(this=forms[0], to=node.to.copy()) if is_scalar else None
+        name = _TRY_FUNCTIONS.get(type(node))
+        is_numeric = all(type_.is_numeric for type_ in types)
+        return exp.Anonymous(this=name, expressions=forms) if name and is_numeric else None
+
+    def _is_strict(self, node: exp.Expr) -> bool:
+        """Return whether the result is null if an operand that can raise is null."""
+        if isinstance(node, exp.Between | exp.In):
+            return all(map(self._is_total, _list_operands(node)[1:]))
+        if isinstance(node, exp.Anonymous):
+            return call_name(node) in _STRICT_FUNCTIONS
+        return isinstance(node, _STRICT_OPERATORS)
+
+    def _replace_operands(self, node: exp.Expr) -> exp.Expr | None:
+        """Return a node with the try forms of its operands, or None if one has none."""
+        forms = self._find_operand_forms(node)
+        if forms is None:
+            return None
+        copy = node.copy()
+        for operand, form in zip(_list_operands(copy), forms, strict=True):
+            operand.replace(form)
+        return copy
+
+    def _find_operand_forms(self, node: exp.Expr) -> list[exp.Expr] | None:
+        """Return the try form of each operand, or None if one has none."""
+        forms = [self._to_try_form(operand) for operand in _list_operands(node)]
+        found = [form for form in forms if form is not None]
+        return found if len(found) == len(forms) else None
+
     def _is_plain_pattern(self, node: exp.Expr) -> bool:
         """Return whether a node is LIKE or ILIKE on a text, with a literal without backslashes."""
         pattern = unwrap_parentheses(node.expression)
@@ -140,6 +214,12 @@ class TotalityChecker:
             return False
         raw = self._names.tree.raws[self._names.tree.slot_of(pattern)]
         return "\\" not in raw and self._static_type(node.this) == STRING
+
+
+def _list_operands(node: exp.Expr) -> list[exp.Expr]:
+    """Return the operands of an operator, or the arguments of a function."""
+    operands = [node.this] if isinstance(node, exp.Cast) else node.iter_expressions()
+    return [unwrap_parentheses(operand) for operand in operands]
 
 
 def _are_comparable(types: list[Type]) -> bool:

@@ -15,7 +15,7 @@ only one of its arguments. So the cost does not grow with the number of template
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -125,8 +125,13 @@ class LateEvaluation:
 
     @cached_property
     def numbered_templates(self) -> list[Attribute]:
-        """Templates in the order of their numbers in conditions; those that may raise come last."""
-        return sorted(self.templates, key=lambda template: template.can_raise)
+        """Templates in the order of their numbers in conditions.
+
+        Those that may raise come after those that cannot, and those without a try form come last.
+        """
+        return sorted(
+            self.templates, key=lambda template: (template.can_raise, template.is_guarded)
+        )
 
     @cached_property
     def template_numbers(self) -> dict[str, int]:
@@ -297,50 +302,43 @@ class LateEvaluation:
         )
         return LateCondition(template, tuple(parameters))
 
-    @property
-    def _plain_count(self) -> int:
-        """Number of templates that cannot raise an error; they have the lowest numbers."""
-        return sum(not template.can_raise for template in self.templates)
-
     def _build_truth(self) -> str:
         """Return the SQL of a boolean: whether a condition holds and can be computed."""
-        plain, raising = (f"{answers} = 'y'" for answers in self._build_answers())
-        return self._build_by_risk(f"({plain})", guard_condition(raising))
+        count = sum(not template.is_guarded for template in self.templates)
+        forms = [template.try_form or template.name for template in self.numbered_templates]
+        plain = f"({self._build_answer(forms[:count])} = 'y')"
+        guarded = guard_condition(f"{self._build_answer(forms[count:], count)} = 'y'")
+        return self._build_choice(count, plain, guarded)
 
     def _build_check(self) -> str:
         """Return the SQL of a boolean: whether Spark can compute a condition."""
-        _, raising = self._build_answers()
-        return self._build_by_risk("true", build_computability_check(raising))
+        count = sum(not template.can_raise for template in self.templates)
+        raising = [template.name for template in self.numbered_templates[count:]]
+        check = build_computability_check(self._build_answer(raising, count))
+        return self._build_choice(count, "true", check)
 
-    def _build_by_risk(self, plain: str, raising: str) -> str:
-        """Return the SQL that applies to a condition: `plain`, or `raising` if it may raise."""
-        plain_count = self._plain_count
-        if plain_count in (0, len(self.templates)):
-            return plain if plain_count else raising
-        return f"if({self._build_field('template')} < {plain_count}, {plain}, {raising})"
+    def _build_choice(self, count: int, first: str, rest: str) -> str:
+        """Return the SQL that is `first` for the first `count` templates, and `rest` for others."""
+        if count in (0, len(self.templates)):
+            return first if count else rest
+        return f"if({self._build_field('template')} < {count}, {first}, {rest})"
 
-    def _build_answers(self) -> tuple[str, str]:
-        """Return two SQL expressions, which are 'y' if a condition holds and 'n' otherwise.
+    def _build_answer(self, forms: Sequence[str], start: int = 0) -> str:
+        """Return the SQL of a text: 'y' if a condition holds, and 'n' otherwise.
 
-        The first one is for the templates that cannot raise an error, the second for all others.
+        Args:
+            forms: the SQL of some templates, by their numbers in conditions.
+            start: number of the first of them.
         """
-        count = self._plain_count
-        plain, raising = self.numbered_templates[:count], self.numbered_templates[count:]
-        number = self._build_field("template")
-        return self._build_template_choice(number, plain), self._build_template_choice(
-            f"{number} - {count}", raising
-        )
-
-    def _build_template_choice(self, number: str, templates: list[Attribute]) -> str:
-        """Return the SQL that evaluates the template with a number, counted from 0."""
-        answers = [f"if({self._build_template(template)}, 'y', 'n')" for template in templates]
+        answers = [f"if({self._build_condition(form)}, 'y', 'n')" for form in forms]
         if len(answers) < 2:
             return answers[0] if answers else "'n'"
-        return f"elt({number} + 1, {', '.join(answers)})"
+        number = f"{self._build_field('template')} + {1 - start}"
+        return f"elt({number}, {', '.join(answers)})"
 
-    def _build_template(self, template: Attribute) -> str:
+    def _build_condition(self, template: str) -> str:
         """Return the SQL of a template whose parameters are fields of the condition."""
-        letters = MARKER.findall(template.name)
+        letters = MARKER.findall(template)
         values = []
         for letter, (name, position) in zip(letters, assign_fields(letters), strict=True):
             value = self._build_field(name)
@@ -348,5 +346,5 @@ class LateEvaluation:
                 value = f"get({value}, {position})"
             values.append(f"CAST({value} AS INT)" if PARAMETER_TYPES[letter] == "INT" else value)
         replacements = iter(values)
-        sql = MARKER.sub(lambda _: next(replacements), template.name)
+        sql = MARKER.sub(lambda _: next(replacements), template)
         return f"({sql if self.time_ms is None else bind_clock(sql, self.time_ms)})"

@@ -46,6 +46,7 @@ def space_from_json(saved: Mapping[str, JsonValue], owner: str = "the store") ->
                     a.get("can_raise", False),
                     a.get("is_flag", False),
                     a.get("is_late", False),
+                    a.get("try_form"),
                 )
                 for a in fields["derived"]
             ),
@@ -87,11 +88,13 @@ def combine_spaces(first: Space, others: Iterable[Space]) -> Space:
 
 
 def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
-    """Return name, type and flags of an attribute as a JSON object."""
+    """Return an attribute as a JSON object, without fields that have their default value."""
     saved: dict[str, Any] = {"name": attribute.name, "type": _type_to_json(attribute.type)}
     for name in ("can_raise", "is_flag", "is_late"):
         if getattr(attribute, name):
             saved[name] = True
+    if attribute.try_form is not None:
+        saved["try_form"] = attribute.try_form
     return saved
 
 
