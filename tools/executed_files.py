@@ -181,6 +181,8 @@ def main() -> None:
     )
     parser.add_argument("--list", action="store_true", help="print the names of the files")
     arguments = parser.parse_args()
+    if sys.version_info < (3, 12):
+        sys.exit("executed_files needs Python 3.12, for sys.monitoring")
     for name in arguments.names:
         with tempfile.TemporaryDirectory() as folder:
             files = sorted(WATCHED[name](Path(folder)))

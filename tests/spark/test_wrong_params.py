@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql.types import StructType
 
 from covey.errors import CoveyError, InvalidArgumentError
+from covey.space import PredicateLimits
 from covey.spark import Matcher, MatcherModel, match, reduce_subscriptions
 
 if TYPE_CHECKING:
@@ -34,6 +36,37 @@ def test_a_wrong_value_is_refused_when_it_is_set(name: str, value: object) -> No
     assert len(str(caught.value)) < 500
     with pytest.raises(InvalidArgumentError, match=name):
         Matcher().setParams(**{name: value})
+
+
+RIGHT: dict[str, tuple[object, object]] = {
+    "eventSchema": (StructType().add("n", "integer"), StructType().add("n", "integer")),
+    "idCol": ("key", "key"),
+    "predicateCol": ("text", "text"),
+    "rangeCols": ({"n": ("low", "high")}, {"n": ["low", "high"]}),
+    "outputMode": ("arrays", "arrays"),
+    "eventCols": (("n",), ["n"]),
+    "outputCol": ("alerts", "alerts"),
+    "handleInvalid": ("error", "error"),
+    "vectors": ({"v": 3}, {"v": 3}),
+    "limits": ({"max_depth": 9}, PredicateLimits(max_depth=9)),
+    "validFromCol": ("start", "start"),
+    "validToCol": ("end", "end"),
+    "eventTimeCol": ("time", "time"),
+    "zones": (4, "4"),
+    "replication": ("smart", "smart"),
+    "storePath": ("/data", "/data"),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_value_is_read_as_it_was_set(name: str) -> None:
+    value, stored = RIGHT[name]
+    suffix = name[0].upper() + name[1:]
+    matcher = Matcher()
+    assert getattr(matcher, f"set{suffix}")(value) is matcher
+    for one in (matcher, Matcher(**{name: value}), Matcher().setParams(**{name: value})):
+        assert getattr(one, f"get{suffix}")() == stored
+    assert set(RIGHT) == {param.name for param in Matcher().params}
 
 
 @pytest.mark.integration

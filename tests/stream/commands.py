@@ -24,6 +24,8 @@ from typing import Any
 
 __all__ = ["Commands", "Outcome", "die_with_parent"]
 
+_END_S = 20.0  # time in which a process without a command must end
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -92,10 +94,18 @@ class Commands:
         self._process.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """End the process, and with it that of Spark."""
+        """End the process, and with it that of Spark.
+
+        A process that runs no command ends by itself when its input ends, and saves its coverage.
+        """
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            try:
+                self._process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
             self._process = None
 
 
