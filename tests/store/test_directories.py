@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from obstore.store import MemoryStore
 from pyarrow import fs
 
 from covey.errors import InvalidArgumentError, StoreError
-from covey.store.storage import arrow_fs, local
+from covey.store.storage import local
 from covey.store.storage.arrow_fs import ArrowBackend
 from covey.store.storage.backend import StorageBackend
 from covey.store.storage.local import LocalBackend
 from covey.store.storage.location import open_storage
+from covey.store.storage.object_store import ObjectBackend
 
 
 class MovesOntoNothing:
@@ -35,15 +37,9 @@ class MovesOntoNothing:
 
 
 @pytest.fixture(params=["local", "subtree", "in memory", "object store", "like HDFS"])
-def directory(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> StorageBackend:
+def directory(request: pytest.FixtureRequest, tmp_path: Path) -> StorageBackend:
     if request.param == "object store":
-        monkeypatch.setattr(arrow_fs, "_OBJECT_STORES", ("mock",))
-        memory = fs._MockFileSystem()
-        for folder in ("a", "b"):  # folders that exist implicitly in an object store
-            memory.create_dir(f"place/{folder}", recursive=True)
-        return open_storage("place", memory)
+        return ObjectBackend(MemoryStore(), "memory:")
     if request.param == "like HDFS":
         return ArrowBackend(MovesOntoNothing(), "place")
     if request.param == "in memory":

@@ -34,7 +34,8 @@ def version(number: int) -> Manifest:
 
 
 def test_a_manifest_is_restored() -> None:
-    assert Manifest.from_bytes(version(7).to_bytes()) == version(7)
+    manifest = version(7)
+    assert Manifest.from_bytes(manifest.to_bytes()) == manifest
 
 
 def test_a_manifest_knows_its_files_and_its_live_subscriptions() -> None:

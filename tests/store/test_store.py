@@ -155,19 +155,6 @@ def test_a_second_writer_is_refused(store: Store, tmp_path: Path) -> None:
     assert match_values(second.snapshot(), 9) == [(0, 1), (0, 2)]
 
 
-def test_a_version_is_never_replaced_even_without_a_lock() -> None:
-    memory = fs._MockFileSystem()
-    first = Store.create("place", SPACE, filesystem=memory)
-    second = Store.open("place", filesystem=memory)
-    second.snapshot()
-    with second._writer._lock_newest_snapshot():
-        first.apply(changes({1: "x > 1"}))
-    with pytest.raises(StoreError, match="exists already"):
-        second.apply(changes({2: "x > 2"}))
-    assert second.apply(changes({2: "x > 2"})).version == 2
-    assert match_values(Store.open("place", filesystem=memory).snapshot(), 9) == [(0, 1), (0, 2)]
-
-
 def test_a_location_has_at_most_one_store(store: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"there is a store at .* already"):
         Store.create(tmp_path / "store", SPACE)

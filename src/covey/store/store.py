@@ -26,8 +26,8 @@ from covey.store.manifest.manifest import (
     SegmentEntry,
     find_labelled_manifest,
     list_versions,
-    manifest_name,
     now_ms,
+    publish_manifest,
     read_manifest,
     read_newest_manifest,
 )
@@ -77,12 +77,12 @@ class StagedSegment:
 
 
 class Store:
-    """Versioned store of subscriptions on a local path or any file system that pyarrow can open.
+    """Versioned store of subscriptions on a local path, in an object store, or on HDFS.
 
-    The first change, merge or vacuum takes the writer's lock; `close` or the end of the process
-    releases it. The lock works on local file systems only. On other file systems, do not run two
-    writers at the same time: a second writer is noticed only when both publish the same version.
-    Any number of threads may use a store at the same time.
+    In an object store and on WebHDFS, several processes may change a store at the same time: a
+    change applies to the newest version, whoever made it. On other file systems, the first change,
+    merge or vacuum takes the writer's lock, and `close` or the end of the process releases it. Any
+    number of threads may use a store at the same time.
 
     If a set of subscriptions is built once and not stored, use `covey.index.SegmentIndex` instead.
 
@@ -146,7 +146,7 @@ class Store:
                 f"there is a store at {directory.location} already: open it with Store.open"
             )
         first = Manifest(0, now_ms(), space.without_derived, id_kind)
-        directory.put_if_absent(manifest_name(0), first.to_bytes())
+        publish_manifest(directory, first)
         return cls(directory, cache, merge_policy)
 
     @classmethod

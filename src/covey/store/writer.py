@@ -6,10 +6,13 @@ files that are being merged.
 
 from __future__ import annotations
 
+import random
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 from covey.errors import StoreError
 from covey.space import Space
@@ -18,8 +21,10 @@ from covey.store.ids import IdKind, Ids
 from covey.store.manifest.manifest import (
     Manifest,
     SegmentEntry,
-    manifest_name,
+    find_labelled_manifest,
+    list_versions,
     now_ms,
+    publish_manifest,
     read_manifest,
     read_newest_manifest,
 )
@@ -31,9 +36,9 @@ from covey.store.segments.live_segment import LiveSegment, SegmentOpener
 from covey.store.segments.segment import IndexedSubscriptions, SubscriptionBatch
 from covey.store.segments.tombstones import Tombstones, encode_tombstones
 from covey.store.snapshot import Snapshot
-from covey.store.storage.backend import StorageBackend
+from covey.store.storage.backend import AlreadyExistsError, StorageBackend
 from covey.store.storage.content_store import ContentStore
-from covey.store.storage.lock import WriterLock
+from covey.store.storage.lock import WriterLease, WriterLock, lock_writer
 from covey.store.zones.placement import encode_zone_map, read_zone_map
 from covey.zones import ZoneMap
 
@@ -41,12 +46,19 @@ __all__ = ["Writer", "apply_changes_to_segments"]
 
 _MIN_SPLIT_LEVEL = 2  # lowest level of a merge that spreads segments without a zone over zones
 _MIN_MAPPED_BYTES = 1 << 24  # smaller new segments are not mapped, as they are rewritten soon
+_MAX_REBASE_S = 60.0  # time after which a writer that always comes second gives up
+_MAX_PAUSE_S = 1.0  # longest pause between two attempts
+
+T = TypeVar("T")
 
 
 class Writer:
     """Writer of versions, for any number of threads.
 
-    The first change, merge or vacuum takes the writer's lock, which is held until `close`.
+    In an object store and on WebHDFS there may be several writers. Of two that make the same
+    version, one succeeds; the other one applies its changes to the newest version and tries again.
+    On other file systems, the first change, merge or vacuum takes the writer's lock, which is held
+    until `close`.
     """
 
     def __init__(
@@ -60,7 +72,7 @@ class Writer:
         self._backend, self._opener, self._merge_policy = backend, opener, merge_policy
         self._space, self.id_kind = space, id_kind
         self._commit_lock = threading.RLock()
-        self._writer_lock: WriterLock | None = None
+        self._writer_lock: WriterLock | WriterLease | None = None
         self._newest_snapshot: Snapshot | None = None
         self._merging_files: set[str] = set()
         self._settled: tuple[int, frozenset[str]] | None = None  # a version without a due merge
@@ -73,14 +85,14 @@ class Writer:
 
     @property
     def newest_snapshot(self) -> Snapshot | None:
-        """Snapshot of the newest version without replicas; None if this writer has not opened it.
+        """Snapshot of the newest version without replicas.
 
-        No newer version exists, because a store has only one writer at a time.
+        None if this writer has not opened it, or if another writer may have made a newer one.
         """
         newest = self._newest_snapshot
         return (
             None
-            if newest is None
+            if newest is None or not self._is_exclusive
             else Snapshot(
                 newest.manifest,
                 tuple(segment.without_replicas() for segment in newest.live_segments),
@@ -104,7 +116,22 @@ class Writer:
         No id may be in both. The changes are applied to `base_version`, or to the newest version if
         `base_version` is None. If nothing is added and that version has none of the removed ids, no
         version is made, and the manifest of that version is returned.
+
+        If another writer has just made a version with the same label, the manifest of that version
+        is returned.
         """
+        return self._rebase(
+            lambda: self._commit_changes(added, removed_ids, label, base_version), label
+        )
+
+    def _commit_changes(
+        self,
+        added: SubscriptionBatch | None,
+        removed_ids: Ids,
+        label: str | None,
+        base_version: int | None,
+    ) -> Manifest:
+        """Try once to commit changes, as `commit_changes` does."""
         with self._lock_newest_snapshot() as base:
             if base_version is not None and base_version != base.manifest.version:
                 manifest = read_manifest(self._backend, base_version)
@@ -193,12 +220,16 @@ class Writer:
             replace(self._opener.open_segment(merged.file, merged.size_bytes), zone=merged.zone)
             for merged in merged_segments
         ]
-        with self._lock_newest_snapshot() as newest:
-            return self._commit(
-                install_merged(operation, newest.live_segments, opened_segments),
-                None,
-                newest.manifest.label,
-            )
+
+        def commit() -> Manifest:
+            with self._lock_newest_snapshot() as newest:
+                return self._commit(
+                    install_merged(operation, newest.live_segments, opened_segments),
+                    None,
+                    newest.manifest.label,
+                )
+
+        return self._rebase(commit)
 
     def commit_zones(
         self,
@@ -216,10 +247,10 @@ class Writer:
         with self._commit_lock:
             self._acquire_lock()
             self._newest_snapshot = None  # the next version is opened when it is needed
-            version = read_newest_manifest(self._backend).version + 1
+            newest = read_newest_manifest(self._backend)
             id_kind = read_manifest(self._backend, base_version).id_kind
             manifest = Manifest(
-                version,
+                newest.version + 1,
                 now_ms(),
                 space,
                 id_kind,
@@ -227,8 +258,10 @@ class Writer:
                 tombstones_file,
                 label,
                 zone_map_file.sha256,
+                previous_commit_id=newest.commit_id,
             )
-            self._backend.put_if_absent(manifest_name(version), manifest.to_bytes())
+            self._acquire_lock()
+            publish_manifest(self._backend, manifest)
             return manifest
 
     def release_merge(self, operation: MergeOperation) -> None:
@@ -270,20 +303,55 @@ class Writer:
     def _lock_newest_snapshot(self) -> Iterator[Snapshot]:
         """Yield a snapshot of the newest version, with its replicas live.
 
-        Until the context ends, no other thread or process can make the next version.
+        Until the context ends, no other thread can make the next version, and on a local file
+        system no other process.
         """
         with self._commit_lock:
             self._acquire_lock()
+            if self._newest_snapshot is not None and not self._is_exclusive:
+                last_version = max(list_versions(self._backend), default=-1)
+                if last_version != self._newest_snapshot.manifest.version:
+                    self._newest_snapshot = None
             if self._newest_snapshot is None:
                 manifest = read_newest_manifest(self._backend)
                 self._newest_snapshot = Snapshot(manifest, self._opener.open_segments(manifest))
             yield self._newest_snapshot
 
     def _acquire_lock(self) -> None:
-        """Take the writer's lock, unless it is held already or the file system is not local."""
-        path = self._backend.local_path("writer.lock")
-        if self._writer_lock is None and path is not None:
-            self._writer_lock = WriterLock(path)
+        """Take the writer's lock unless it is held already, or make sure that it is still held."""
+        if self._writer_lock is None:
+            self._writer_lock = lock_writer(self._backend)
+        else:
+            self._writer_lock.confirm()
+
+    @property
+    def _is_exclusive(self) -> bool:
+        """Whether no other process can make a version."""
+        return self._writer_lock is not None
+
+    def _rebase(self, commit: Callable[[], Manifest], label: str | None = None) -> Manifest:
+        """Try to commit until no other writer makes the same version first.
+
+        Args:
+            commit: commits changes of the newest version; raises AlreadyExistsError if another
+                writer has made the next one.
+            label: label of the version to be made.
+
+        Raises:
+            StoreError: other writers were always faster, for a minute.
+        """
+        until, pause_s = time.monotonic() + _MAX_REBASE_S, 0.01
+        while True:
+            try:
+                return commit()
+            except AlreadyExistsError:
+                if self._is_exclusive or time.monotonic() > until:
+                    raise
+            labelled = None if label is None else find_labelled_manifest(self._backend, label)
+            if labelled is not None:
+                return labelled
+            time.sleep(random.uniform(0, pause_s))
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     def _commit(
         self,
@@ -332,12 +400,14 @@ class Writer:
             None if tombstones_file is None else tombstones_file.sha256,
             label,
             base_manifest.zone_map_file,
+            previous_commit_id=newest_manifest.commit_id,
         )
         self.content_store.put(*files)
         if new_subscriptions is not None and segments[-1].size_bytes > _MIN_MAPPED_BYTES:
             segments[-1] = self._opener.open_segment(segments[-1].file, segments[-1].size_bytes)
         try:
-            self._backend.put_if_absent(manifest_name(manifest.version), manifest.to_bytes())
+            self._acquire_lock()
+            publish_manifest(self._backend, manifest)
             self._newest_snapshot = Snapshot(manifest, tuple(segments))
         except BaseException:
             # It is unknown whether the manifest was published: the next change reads the newest.

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from covey._types import JsonObject, JsonValue
@@ -19,7 +20,7 @@ from covey.errors import StoreError
 from covey.space import Space
 from covey.store.ids import IdKind
 from covey.store.manifest.space_json import space_from_json, space_to_json
-from covey.store.storage.backend import FileEntry, StorageBackend
+from covey.store.storage.backend import AlreadyExistsError, FileEntry, StorageBackend
 
 __all__ = [
     "VERSIONS_FOLDER",
@@ -28,7 +29,9 @@ __all__ = [
     "find_labelled_manifest",
     "list_versions",
     "manifest_name",
+    "new_commit_id",
     "now_ms",
+    "publish_manifest",
     "read_manifest",
     "read_newest_manifest",
 ]  # fmt: skip
@@ -89,6 +92,11 @@ class SegmentEntry:
         return entry
 
 
+def new_commit_id() -> str:
+    """Return a random text that no other attempt to make a version has."""
+    return secrets.token_hex(8)
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """Manifest of one version; a version is one exact set of subscriptions.
@@ -103,6 +111,9 @@ class Manifest:
         label: text that the writer gave to the version, so that a repeated attempt finds the
             version that the first one committed; None if the version has no label.
         zone_map_file: name of the file of the zone map; None if the version has no zones.
+        commit_id: random text of the attempt that made the version, so that a writer can tell its
+            own manifest from that of another writer.
+        previous_commit_id: `commit_id` of the version before it; empty in version 0.
     """
 
     version: int
@@ -113,6 +124,8 @@ class Manifest:
     tombstones_file: str | None = None
     label: str | None = None
     zone_map_file: str | None = None
+    commit_id: str = field(default_factory=new_commit_id)
+    previous_commit_id: str = ""
 
     @property
     def subscriptions(self) -> int:
@@ -136,6 +149,8 @@ class Manifest:
             "segments": [entry.to_json() for entry in self.segments],
             "tombstones_file": self.tombstones_file,
             "label": self.label,
+            "commit_id": self.commit_id,
+            "previous_commit_id": self.previous_commit_id,
             **({} if self.zone_map_file is None else {"zone_map_file": self.zone_map_file}),
         }
         body = json.dumps(saved, sort_keys=True).encode()
@@ -169,6 +184,8 @@ class Manifest:
                 _check_file_name(saved["tombstones_file"]),
                 saved.get("label"),
                 _check_file_name(saved.get("zone_map_file")),
+                saved.get("commit_id", ""),
+                saved.get("previous_commit_id", ""),
             )
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise StoreError(f"it was not written by covey ({error!r}): {_RESTORE_HINT}") from None
@@ -208,6 +225,33 @@ def read_manifest(backend: StorageBackend, number: int) -> Manifest:
             f"version {number} in {backend.location} cannot be read: {error}"
         ) from None
     return manifest
+
+
+def publish_manifest(backend: StorageBackend, manifest: Manifest) -> None:
+    """Publish a version durably, so that it is the newest one.
+
+    Raises:
+        AlreadyExistsError: another writer has published a version with this number.
+    """
+    name = manifest_name(manifest.version)
+    backend.put_if_absent(name, manifest.to_bytes())
+    if backend.local_path(name) is not None or not backend.creates_atomically:
+        return  # a lock excludes other writers
+    # The name is also free if vacuum has deleted a version with this number in the meantime. Then
+    # the next version was made from that one.
+    versions = list(list_versions(backend))
+    if versions[-1] != manifest.version and not _is_followed(backend, manifest):
+        backend.delete(name)
+        raise AlreadyExistsError(name, backend.location)
+
+
+def _is_followed(backend: StorageBackend, manifest: Manifest) -> bool:
+    """Return whether the version after a version was made from it."""
+    try:
+        following = read_manifest(backend, manifest.version + 1)
+    except StoreError:
+        return False
+    return following.previous_commit_id == manifest.commit_id
 
 
 def find_labelled_manifest(backend: StorageBackend, label: str) -> Manifest | None:

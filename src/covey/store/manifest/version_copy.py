@@ -12,9 +12,11 @@ from covey.store.manifest.manifest import (
     Manifest,
     find_labelled_manifest,
     list_versions,
-    manifest_name,
+    new_commit_id,
     now_ms,
+    publish_manifest,
     read_manifest,
+    read_newest_manifest,
 )
 from covey.store.storage.backend import StorageBackend
 from covey.store.storage.cache import Cache
@@ -51,9 +53,16 @@ def copy_version(source: Location, target: Location, number: int, label: str) ->
     manifest = read_manifest(source_backend, number)
     for file in sorted(manifest.files):
         _copy_file(source_backend, ContentStore(target_backend, Cache()), file)
-    last_version = max(list_versions(target_backend), default=-1)
-    copied = replace(manifest, version=last_version + 1, written_ms=now_ms(), label=label)
-    target_backend.put_if_absent(manifest_name(copied.version), copied.to_bytes())
+    newest = read_newest_manifest(target_backend) if list_versions(target_backend) else None
+    copied = replace(
+        manifest,
+        version=0 if newest is None else newest.version + 1,
+        written_ms=now_ms(),
+        label=label,
+        commit_id=new_commit_id(),
+        previous_commit_id="" if newest is None else newest.commit_id,
+    )
+    publish_manifest(target_backend, copied)
     return copied
 
 

@@ -11,6 +11,8 @@ Modules, in the order in which the content of a file passes through them:
 - `location`: the storage backend for a path or URI.
 - `backend`: `StorageBackend`, the protocol: put, put-if-absent, replace, list, delete.
 - `local`: the backend for local paths, durable with fsync.
+- `object_store`: the backend for S3 and other object stores, with conditional writes.
+- `web_hdfs`: the backend for HDFS over HTTP, which needs no native library.
 - `arrow_fs`: the backend for all other `pyarrow.fs.FileSystem`s.
 - `lock`: locks between processes: the writer's lock and the locks of cache entries.
 - `cache`: the local cache of remote files, with eviction of the least recently used.

@@ -1,9 +1,9 @@
-"""Storage backend for any pyarrow file system: HDFS, S3 and others.
+"""Storage backend for any pyarrow file system, such as HDFS.
 
-A file is written under a temporary name and moved. In object stores, where a move would be a copy,
-a file is written directly under its name, because an object becomes visible only when it is
-complete. There is no lock against a second writer: before a version is published, the only check is
-that its name is not in use. So do not run two writers at the same time.
+A file is written under a temporary name and moved. A move may replace an existing file, so only one
+process at a time may write. In object stores, where a move would be a copy, a file is written
+directly under its name, because an object becomes visible only when it is complete. No version can
+be made there: pyarrow has no conditional write, which `covey.store.storage.object_store` has.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from pyarrow import fs
 
 from covey.errors import StoreError
-from covey.store.storage.backend import FileEntry, Pieces, partial_name
+from covey.store.storage.backend import AlreadyExistsError, FileEntry, Pieces, partial_name
 
 __all__ = ["ArrowBackend"]
 
@@ -35,6 +35,10 @@ class ArrowBackend:
     @property
     def location(self) -> str:
         return f"{self.filesystem.type_name}:{self.root}"
+
+    @property
+    def creates_atomically(self) -> bool:
+        return False
 
     def put(self, files: Mapping[str, Pieces]) -> None:
         for name, pieces in files.items():
@@ -54,6 +58,12 @@ class ArrowBackend:
             self._write_whole(name, [content])
 
     def put_if_absent(self, name: str, content: bytes) -> None:
+        if self.filesystem.type_name in _OBJECT_STORES:
+            raise StoreError(
+                f"{self.location} cannot be changed through a pyarrow file system, because two "
+                "writers could replace each other's versions: pass the URI, such as "
+                "s3://bucket/alerts, without a filesystem"
+            )
         try:
             if self._file_size(name) is None:
                 self._write_whole(name, [content])
@@ -61,9 +71,7 @@ class ArrowBackend:
         except OSError:  # another writer's move came first, or there is another reason
             if self._file_size(name) is None:
                 raise
-        raise StoreError(
-            f"{name} exists already in {self.location}: check that no other process is writing"
-        )
+        raise AlreadyExistsError(name, self.location)
 
     def put_local_file(self, path: Path, name: str) -> None:
         with (

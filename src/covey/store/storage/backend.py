@@ -1,7 +1,8 @@
 """Storage backend: the protocol of a file system in which files become visible in one step.
 
-`covey.store.storage.local` makes files durable with fsync. `covey.store.storage.arrow_fs` uses any
-other `pyarrow.fs.FileSystem`; files are then as durable as this file system makes them.
+`covey.store.storage.local` makes files durable with fsync. `covey.store.storage.object_store` and
+`covey.store.storage.arrow_fs` are for remote file systems; files are then as durable as these make
+them.
 """
 
 from __future__ import annotations
@@ -12,12 +13,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-__all__ = ["PARTIAL_SUFFIX", "FileEntry", "Pieces", "StorageBackend", "partial_name"]
+from covey.errors import StoreError
+
+__all__ = [
+    "PARTIAL_SUFFIX",
+    "AlreadyExistsError",
+    "FileEntry",
+    "Pieces",
+    "StorageBackend",
+    "partial_name",
+]
 
 Pieces = Sequence[bytes | memoryview]
 
 PARTIAL_SUFFIX = ".partial"
 """Suffix of the names of unfinished files, which are being written or were never finished."""
+
+
+class AlreadyExistsError(StoreError):
+    """Raised by `StorageBackend.put_if_absent` if the name is in use."""
+
+    def __init__(self, name: str, location: str) -> None:
+        super().__init__(
+            f"{name} exists already in {location}: check that no other process is writing"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +59,14 @@ class StorageBackend(Protocol):
         """Location of the files, for messages."""
         ...
 
+    @property
+    def creates_atomically(self) -> bool:
+        """Whether of several processes that call `put_if_absent` at the same time, one succeeds.
+
+        If not, only one process at a time may write (`covey.store.storage.lock.WriterLease`).
+        """
+        ...
+
     def put(self, files: Mapping[str, Pieces]) -> None:
         """Write complete files, which are durable when the method returns.
 
@@ -56,7 +83,11 @@ class StorageBackend(Protocol):
         ...
 
     def put_if_absent(self, name: str, content: bytes) -> None:
-        """Write a file durably in one step; raise StoreError if the name is in use."""
+        """Write a file durably in one step.
+
+        Raises:
+            AlreadyExistsError: the name is in use.
+        """
         ...
 
     def put_local_file(self, path: Path, name: str) -> None:

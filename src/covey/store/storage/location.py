@@ -13,6 +13,8 @@ from covey.errors import InvalidArgumentError
 from covey.store.storage.arrow_fs import ArrowBackend
 from covey.store.storage.backend import StorageBackend
 from covey.store.storage.local import LocalBackend
+from covey.store.storage.object_store import OBJECT_SCHEMES, open_object_store
+from covey.store.storage.web_hdfs import WEB_HDFS_SCHEMES, open_web_hdfs
 
 __all__ = ["Location", "open_storage"]
 
@@ -37,6 +39,10 @@ def open_storage(location: Location, filesystem: fs.FileSystem | None = None) ->
             f"the location of a store must be a path or a URI, got {location!r}"
         )
     if filesystem is None and "://" in path:
+        if path.partition(":")[0] in OBJECT_SCHEMES:
+            return open_object_store(path)
+        if path.partition(":")[0] in WEB_HDFS_SCHEMES:
+            return open_web_hdfs(path)
         try:
             filesystem, path = fs.FileSystem.from_uri(path)
         except (pa.ArrowInvalid, OSError) as error:
