@@ -80,9 +80,9 @@ class Store:
     """Versioned store of subscriptions on a local path, in an object store, or on HDFS.
 
     In an object store and on WebHDFS, several processes may change a store at the same time: a
-    change applies to the newest version, whoever made it. On other file systems, the first change,
-    merge or vacuum takes the writer's lock, and `close` or the end of the process releases it. Any
-    number of threads may use a store at the same time.
+    change applies to the newest version, also if another process has made it. On other file
+    systems, the first change, merge or vacuum takes the writer's lock, and `close` or the end of
+    the process releases it. Any number of threads may use a store at the same time.
 
     If a set of subscriptions is built once and not stored, use `covey.index.SegmentIndex` instead.
 

@@ -18,6 +18,7 @@ Modules, in the order in which data passes through them:
     range_tree        a layered range tree in plain Python, as a reference for an index
     spark_oracle      comparison of covey's matches with Spark's `where`
     store_faults      kill writers and change bytes of a store, and check its answers
+    writer_race       several processes that change one store at the same time
     kafka_server      `KafkaServer`: a Kafka server that tests start, kill and restart
 """
 

@@ -111,8 +111,8 @@ class Manifest:
         label: text that the writer gave to the version, so that a repeated attempt finds the
             version that the first one committed; None if the version has no label.
         zone_map_file: name of the file of the zone map; None if the version has no zones.
-        commit_id: random text of the attempt that made the version, so that a writer can tell its
-            own manifest from that of another writer.
+        commit_id: random text of the attempt that made the version, so that a writer can
+            distinguish its own manifest from that of another writer.
         previous_commit_id: `commit_id` of the version before it; empty in version 0.
     """
 

@@ -1,7 +1,7 @@
 """Storage backend for HDFS over HTTP (WebHDFS), which needs no native library.
 
-A file is written under a temporary name and renamed. HDFS refuses to rename a file onto an existing
-one unless it is told to overwrite it, so of two writers of the same name only one succeeds.
+A file is written under a temporary name and renamed. HDFS does not rename a file onto an existing
+one unless the request allows it, so of two writers of the same name only one succeeds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class WebHdfsBackend:
     Args:
         server: address of the name node, such as `http://namenode:9870`.
         folder: absolute path of the folder.
-        user: user name that the name node is told.
+        user: name of the user for the name node.
         location: the URI, for messages.
     """
 
