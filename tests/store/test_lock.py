@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +135,34 @@ def test_a_lock_that_cannot_be_taken_is_not_that_of_another_writer(
     with pytest.raises(StoreError, match=r"cannot be locked \(No locks available\)") as caught:
         WriterLock(tmp_path / "writer.lock")
     assert "another writer" not in str(caught.value)
+
+
+def test_a_writer_can_wait_for_the_lock_of_another(tmp_path: Path) -> None:
+    first = Store.create(tmp_path / "store", SPACE)
+    first.lock()
+    second = Store.open(tmp_path / "store")
+    with pytest.raises(StoreError, match="another writer has"):
+        second.lock(0.2)
+    threading.Timer(0.3, first.close).start()
+    second.lock(30)
+    assert second.apply(changes({1: "x > 1"})).version == 1
+
+
+def test_a_second_attempt_waits_and_returns_the_version_of_the_first(tmp_path: Path) -> None:
+    first = Store.create(tmp_path / "store", SPACE)
+    first.lock()
+    staged = first.stage(changes({1: "x > 1"}))
+    assert staged is not None
+
+    def attempt() -> int:
+        with Store.open(tmp_path / "store") as store:
+            store.lock(30)
+            return store.commit_staged([staged], label="a").version
+
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(attempt)
+        time.sleep(0.3)
+        assert first.commit_staged([staged], label="a").version == 1
+        first.close()
+        assert second.result(30) == 1
+    assert first.versions == [0, 1]

@@ -31,7 +31,7 @@ from covey.errors import InvalidArgumentError, StoreError
 from covey.spark.model_state import ModelState
 from covey.spark.params import MatcherParams
 from covey.spark.store_location import to_spark_uri, to_store_location
-from covey.spark.workers import run_in_task
+from covey.spark.workers import ATTEMPT_S, run_in_task
 from covey.store import Store, copy_version
 from covey.store.storage import StorageBackend, open_storage
 
@@ -199,6 +199,7 @@ def _vacuum_store(
     function runs in a task.
     """
     with Store.open(location) as store:
+        store.lock(ATTEMPT_S)
         if replaced_version is not None and replaced_version in store.versions and retain_seconds:
             store.lease(replaced_version, retain_seconds)
         store.vacuum(retain_seconds)

@@ -7,7 +7,7 @@ at a time, and any number of readers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 from types import TracebackType
@@ -168,6 +168,18 @@ class Store:
             InvalidArgumentError: if the location cannot be used.
         """
         return cls(open_storage(location, filesystem), cache, merge_policy)
+
+    @check_arguments
+    def lock(self, timeout_s: float = 0) -> None:
+        """Take the writer's lock now; wait for another writer up to a number of seconds.
+
+        Other methods take the lock when they need it, and do not wait. Where a store may have
+        several writers, there is no lock, and this method returns at once.
+
+        Raises:
+            StoreError: if another writer still has the store open after this time.
+        """
+        self._writer.lock(timeout_s)
 
     @property
     def versions(self) -> list[int]:
@@ -345,12 +357,11 @@ class Store:
 
         Cost: a merge of the staged segments; see `merge`.
         """
-        try:
-            if (labelled := self._find_labelled(label)) is not None:
-                return labelled
+
+        def commit() -> Manifest:
             added, removed = self._open_all_staged(staged), self._open_all_staged(staged_removals)
             no_ids = Ids.from_values([], self._space_and_id_kind(base_version)[1])
-            manifest = self._writer.commit_changes(
+            return self._writer.commit_changes(
                 SubscriptionBatch.concat([segment.take_live() for segment in added])
                 if added
                 else None,
@@ -358,10 +369,8 @@ class Store:
                 label=label,
                 base_version=base_version,
             )
-        except StoreError:  # another attempt may have committed and deleted the staged segments
-            if (labelled := self._find_labelled(label)) is not None:
-                return labelled
-            raise
+
+        manifest = self._commit_once(label, commit)
         self.discard_staged([*staged, *staged_removals])
         return manifest
 
@@ -376,9 +385,9 @@ class Store:
 
         Cost: a checksum of every segment.
         """
-        if (labelled := self._find_labelled(label)) is not None:
-            return labelled
-        return self._writer.overwrite(self._open_all_staged(staged), label)
+        return self._commit_once(
+            label, lambda: self._writer.overwrite(self._open_all_staged(staged), label)
+        )
 
     @check_arguments
     def commit_zones(
@@ -405,10 +414,11 @@ class Store:
 
         Cost: two small files are written; no segment is opened.
         """
-        if (labelled := self._find_labelled(label)) is not None:
-            return labelled
         entries = [segment.entry for segment in staged]
-        return self._writer.commit_zones(zone_map, entries, space, label, base_version)
+        return self._commit_once(
+            label,
+            lambda: self._writer.commit_zones(zone_map, entries, space, label, base_version),
+        )
 
     @check_arguments
     def commit_rezoned(
@@ -435,16 +445,10 @@ class Store:
 
         Cost: two small files are written; no segment is opened.
         """
-        if (labelled := self._find_labelled(label)) is not None:
-            return labelled
         base_manifest, changed_zones = (
             self.manifest(base_version),
             set(rebalance_plan.changed_zones),
         )
-        if base_version != self.versions[-1]:
-            raise StoreError(
-                f"version {base_version} is no longer the newest: rebalance the newest version"
-            )
         new_numbers = {
             sources[0]: zone
             for zone, sources in enumerate(rebalance_plan.source_zones)
@@ -458,13 +462,17 @@ class Store:
             if entry.zone in (None, EVERYWHERE) or entry.zone in new_numbers
         ]
         entries = [*(segment.entry for segment in staged), *unchanged_entries]
-        return self._writer.commit_zones(
-            rebalance_plan.zone_map,
-            entries,
-            base_manifest.space,
+        return self._commit_once(
             label,
-            base_version,
-            tombstones_file=base_manifest.tombstones_file,
+            lambda: self._writer.commit_zones(
+                rebalance_plan.zone_map,
+                entries,
+                base_manifest.space,
+                label,
+                base_version,
+                tombstones_file=base_manifest.tombstones_file,
+                must_be_newest=True,
+            ),
         )
 
     @check_arguments
@@ -483,12 +491,14 @@ class Store:
             StoreError: if the number of subscriptions in the segments differs from that of
                 `base_version`.
         """
-        if (labelled := self._find_labelled(label)) is not None:
-            return labelled
-        first, second = self._open_all_staged([gate, gated])
-        return self._writer.commit_gated(
-            [first, replace(second, gated_by=first.file)], label, base_version
-        )
+
+        def commit() -> Manifest:
+            first, second = self._open_all_staged([gate, gated])
+            return self._writer.commit_gated(
+                [first, replace(second, gated_by=first.file)], label, base_version
+            )
+
+        return self._commit_once(label, commit)
 
     def merge(self) -> Manifest | None:
         """Do the next merge that the merge policy proposes; return None if it proposes none.
@@ -605,6 +615,19 @@ class Store:
         packed = IndexedSubscriptions.build(batch, forward_to).encode()
         self._writer.content_store.put(packed)
         return StagedSegment(packed.sha256, packed.size_bytes, len(batch.ids), len(batch.regions))
+
+    def _commit_once(self, label: str | None, commit: Callable[[], Manifest]) -> Manifest:
+        """Commit a version, unless there is one with the label; return its manifest.
+
+        Several attempts may be under way at the same time. If one fails because another has made
+        the version, or has deleted its staged segments, the version of the other is returned.
+        """
+        try:
+            return self._find_labelled(label) or commit()
+        except StoreError:
+            if (labelled := self._find_labelled(label)) is not None:
+                return labelled
+            raise
 
     def _find_labelled(self, label: str | None) -> Manifest | None:
         """Return the newest manifest with a label; None if there is none, or `label` is None."""

@@ -47,6 +47,7 @@ __all__ = ["Writer", "apply_changes_to_segments"]
 _MIN_SPLIT_LEVEL = 2  # lowest level of a merge that spreads segments without a zone over zones
 _MIN_MAPPED_BYTES = 1 << 24  # smaller new segments are not mapped, as they are rewritten soon
 _MAX_REBASE_S = 60.0  # time after which a writer that always comes second gives up
+_LOCK_PAUSE_S = 0.1  # pause between two attempts to take the writer's lock
 _MAX_PAUSE_S = 1.0  # longest pause between two attempts
 
 T = TypeVar("T")
@@ -240,14 +241,23 @@ class Writer:
         base_version: int,
         *,
         tombstones_file: str | None = None,
+        must_be_newest: bool = False,
     ) -> Manifest:
-        """Implement `Store.commit_zones` and `Store.commit_rezoned`."""
+        """Implement `Store.commit_zones` and `Store.commit_rezoned`.
+
+        Raises:
+            StoreError: `must_be_newest` is true, and `base_version` is not the newest version.
+        """
         zone_map_file = encode_zone_map(zone_map)
         self.content_store.put(zone_map_file)
         with self._commit_lock:
             self._acquire_lock()
             self._newest_snapshot = None  # the next version is opened when it is needed
             newest = read_newest_manifest(self._backend)
+            if must_be_newest and newest.version != base_version:
+                raise StoreError(
+                    f"version {base_version} is no longer the newest: rebalance the newest version"
+                )
             id_kind = read_manifest(self._backend, base_version).id_kind
             manifest = Manifest(
                 newest.version + 1,
@@ -263,6 +273,19 @@ class Writer:
             self._acquire_lock()
             publish_manifest(self._backend, manifest)
             return manifest
+
+    def lock(self, timeout_s: float) -> None:
+        """Implement `Store.lock`."""
+        until = time.monotonic() + timeout_s
+        while True:
+            try:
+                with self._commit_lock:
+                    self._acquire_lock()
+                return
+            except StoreError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(_LOCK_PAUSE_S)
 
     def release_merge(self, operation: MergeOperation) -> None:
         """Release the segments of a merge, finished or not, so that they can be claimed again."""

@@ -37,7 +37,7 @@ from covey.spark.params import MatcherParams
 from covey.spark.schemas import select_column, to_attribute_type
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, validity_range_columns
-from covey.spark.workers import reraise_worker_errors, run_in_task
+from covey.spark.workers import ATTEMPT_S, reraise_worker_errors, run_in_task
 from covey.store import StagedSegment, Store
 from covey.store.manifest import space_from_json, space_to_json
 
@@ -338,6 +338,7 @@ def _commit_and_merge(
     """
     started = time.perf_counter()
     with Store.open(location) as store:
+        store.lock(ATTEMPT_S)
         manifest = store.commit_staged(
             staged_upserts, staged_removals, label=label, base_version=base_version
         )

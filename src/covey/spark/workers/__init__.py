@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from covey._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from covey.spark.workers.single_task import run_in_task
+    from covey.spark.workers.single_task import ATTEMPT_S, run_in_task
     from covey.spark.workers.worker_errors import reraise_worker_errors
     from covey.spark.workers.worker_python import prepare_worker_python
 
 __all__ = [
+    "ATTEMPT_S",
     "prepare_worker_python",
     "reraise_worker_errors",
     "run_in_task",
@@ -28,6 +29,7 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
+        "ATTEMPT_S": "single_task",
         "prepare_worker_python": "worker_python",
         "reraise_worker_errors": "worker_errors",
         "run_in_task": "single_task",

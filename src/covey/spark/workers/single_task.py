@@ -14,7 +14,14 @@ from covey._types import JsonObject
 from covey.spark.matching.worker_cache import freeze_gc
 from covey.spark.workers.worker_errors import reraise_worker_errors
 
-__all__ = ["run_in_task"]
+__all__ = ["ATTEMPT_S", "run_in_task"]
+
+ATTEMPT_S = 600.0
+"""Seconds for which an attempt of a task waits for the writer's lock, which another one may have.
+
+Spark runs a second attempt beside a slow one if speculation is on, and after the loss of an
+executor, whose processes may still run.
+"""
 
 
 def run_in_task(spark: SparkSession, work: Callable[[], JsonObject]) -> JsonObject:

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from covey._types import JsonObject
 from covey.space import Space
-from covey.spark.workers import reraise_worker_errors, run_in_task
+from covey.spark.workers import ATTEMPT_S, reraise_worker_errors, run_in_task
 from covey.store import StagedSegment, Store
 from covey.store.manifest import space_from_json, space_to_json
 from covey.store.segments import SubscriptionBatch
@@ -210,6 +210,7 @@ def _commit_zones(
     label: str,
 ) -> dict[str, Any]:
     with Store.open(location) as store:
+        store.lock(ATTEMPT_S)
         manifest = store.commit_zones(
             zone_map, zone_segments, space_from_json(space), label, base_version
         )

@@ -17,7 +17,7 @@ from covey.geometry import Regions
 from covey.space import Events
 from covey.spark.model_state import ModelState
 from covey.spark.validity import VALIDITY
-from covey.spark.workers import reraise_worker_errors, run_in_task
+from covey.spark.workers import ATTEMPT_S, reraise_worker_errors, run_in_task
 from covey.spark.zones.builder import STAGED_SCHEMA, decode_staged, encode_staged
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.store import Snapshot, StagedSegment, Store
@@ -123,5 +123,6 @@ def _commit_rebalanced(
     label: str,
 ) -> dict[str, Any]:
     with Store.open(location) as store:
+        store.lock(ATTEMPT_S)
         manifest = store.commit_rezoned(rebalance_plan, staged_segments, label, base_version)
     return {"version": manifest.version, "label": manifest.label}

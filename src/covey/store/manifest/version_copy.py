@@ -18,7 +18,7 @@ from covey.store.manifest.manifest import (
     read_manifest,
     read_newest_manifest,
 )
-from covey.store.storage.backend import StorageBackend
+from covey.store.storage.backend import AlreadyExistsError, StorageBackend
 from covey.store.storage.cache import Cache
 from covey.store.storage.content_store import FILES_FOLDER, ContentStore
 from covey.store.storage.location import Location, open_storage
@@ -62,7 +62,13 @@ def copy_version(source: Location, target: Location, number: int, label: str) ->
         commit_id=new_commit_id(),
         previous_commit_id="" if newest is None else newest.commit_id,
     )
-    publish_manifest(target_backend, copied)
+    try:
+        publish_manifest(target_backend, copied)
+    except AlreadyExistsError:
+        # Another attempt may have made the copy.
+        if (labelled := find_labelled_manifest(target_backend, label)) is not None:
+            return labelled
+        raise
     return copied
 
 
