@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
+
 import pytest
 
-from covey.errors import CoveyError, InvalidArgumentError, PredicateError, SchemaError, StoreError
+from covey.errors import (
+    CoveyError,
+    InvalidArgumentError,
+    PredicateError,
+    SchemaError,
+    StoreError,
+    StreamError,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +62,28 @@ def test_other_errors_are_not_changed() -> None:
 
     with pytest.raises(PySparkException, match="no space left"), reraise_worker_errors():
         raise PySparkException("no space left")
+
+
+def test_a_worker_that_does_not_see_the_store_or_the_state_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from covey.spark.workers import open_shared_store
+    from covey.stream.batches import version_source
+
+    shared = f"on {socket.gethostname()} does not see .* that all machines of the cluster share"
+    with pytest.raises(StoreError, match=shared):
+        open_shared_store(str(tmp_path / "store"))
+    monkeypatch.setattr(version_source, "get_task_batch", lambda: ("query", 3))
+    versions = version_source.DecidedVersion(str(tmp_path / "store"), str(tmp_path))
+    with pytest.raises(StreamError, match=shared) as caught:
+        versions.open_snapshot()
+    assert "delete" not in str(caught.value)
+
+
+def test_a_damaged_store_is_not_reported_as_invisible(tmp_path: Path) -> None:
+    from covey.spark.workers import open_shared_store
+
+    (tmp_path / "versions").mkdir()
+    (tmp_path / "versions" / "000000000000.json").write_text("damaged")
+    with pytest.raises(StoreError, match="cannot be read"):
+        open_shared_store(str(tmp_path))

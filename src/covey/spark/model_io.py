@@ -31,8 +31,8 @@ from covey.errors import InvalidArgumentError, StoreError
 from covey.spark.model_state import ModelState
 from covey.spark.params import MatcherParams
 from covey.spark.store_location import to_spark_uri, to_store_location
-from covey.spark.workers import ATTEMPT_S, run_in_task
-from covey.store import Store, copy_version
+from covey.spark.workers import ATTEMPT_S, open_shared_store, run_in_task
+from covey.store import copy_version
 from covey.store.storage import StorageBackend, open_storage
 
 __all__ = ["ModelReader", "ModelWriter", "read_model_state"]
@@ -183,7 +183,7 @@ def _copy_to_store(source: str, target: str, version_number: int, label: str) ->
 
     The function runs in a task, and returns the number and the label of the version.
     """
-    store = Store.open(source)
+    store = open_shared_store(source)
     manifest = store.snapshot(version_number).manifest  # raises if a file of the version is missing
     if source != target or version_number != store.versions[-1]:
         manifest = copy_version(source, target, version_number, label)
@@ -198,7 +198,7 @@ def _vacuum_store(
     The lease lasts for the retention. Vacuum deletes the versions whose retention has passed. The
     function runs in a task.
     """
-    with Store.open(location) as store:
+    with open_shared_store(location) as store:
         store.lock(ATTEMPT_S)
         if replaced_version is not None and replaced_version in store.versions and retain_seconds:
             store.lease(replaced_version, retain_seconds)

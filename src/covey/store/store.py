@@ -624,10 +624,10 @@ class Store:
         """
         try:
             return self._find_labelled(label) or commit()
-        except StoreError:
+        except StoreError as error:
             if (labelled := self._find_labelled(label)) is not None:
                 return labelled
-            raise
+            raise StoreError(str(error)) from None
 
     def _find_labelled(self, label: str | None) -> Manifest | None:
         """Return the newest manifest with a label; None if there is none, or `label` is None."""

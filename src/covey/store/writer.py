@@ -367,9 +367,9 @@ class Writer:
         while True:
             try:
                 return commit()
-            except AlreadyExistsError:
+            except AlreadyExistsError as error:
                 if self._is_exclusive or time.monotonic() > until:
-                    raise
+                    raise StoreError(str(error)) from None
             labelled = None if label is None else find_labelled_manifest(self._backend, label)
             if labelled is not None:
                 return labelled

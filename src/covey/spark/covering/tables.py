@@ -24,6 +24,7 @@ from covey.space.ragged_array import RaggedArray
 from covey.spark.covering.shared_array_job import NamedArrays, SharedArrayJob
 from covey.spark.id_types import IdType
 from covey.spark.matching.worker_cache import open_snapshot
+from covey.spark.workers import open_shared_store
 from covey.store import Changes, Manifest, StagedSegment, Store
 from covey.store.segments import SubscriptionBatch
 from covey.store.storage import MappedArrays, open_storage
@@ -190,7 +191,7 @@ def _stage_active_or_redundant(
     assert stop == start + 1
     is_active = shared_arrays.arrays["is_active"]
     positions = np.flatnonzero(is_active if start == 0 else ~is_active)
-    store = Store.open(location)
+    store = open_shared_store(location)
     snapshot = store.snapshot(base_version)
     rows = snapshot.rows[positions]
     regions, subscription_rows = snapshot.take_regions(rows)

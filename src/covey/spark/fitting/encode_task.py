@@ -26,7 +26,8 @@ from covey.spark.fitting.task_results import REMOVAL_KIND, UPSERT_KIND, TaskResu
 from covey.spark.id_types import IdType
 from covey.spark.matching.worker_cache import freeze_gc
 from covey.spark.validity import without_validity
-from covey.store import Changes, Store
+from covey.spark.workers import open_shared_store
+from covey.store import Changes
 
 __all__ = ["EncodeTask", "ReencodeTask"]
 
@@ -195,7 +196,7 @@ class EncodeTask:
         upsert_rows = (np.cumsum(is_accepted) - 1)[rows]
         upserts = Changes(upsert_ids, regions, upsert_rows)
         removals = Changes(removed_ids, None, rows[:0])
-        store = Store.open(self.location)
+        store = open_shared_store(self.location)
         results.add_segment(UPSERT_KIND, store.stage(upserts, self.base_version))
         results.add_segment(REMOVAL_KIND, store.stage(removals, self.base_version))
 

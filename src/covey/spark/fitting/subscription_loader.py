@@ -37,8 +37,8 @@ from covey.spark.params import MatcherParams
 from covey.spark.schemas import select_column, to_attribute_type
 from covey.spark.store_location import to_spark_uri
 from covey.spark.validity import VALIDITY, validity_range_columns
-from covey.spark.workers import ATTEMPT_S, reraise_worker_errors, run_in_task
-from covey.store import StagedSegment, Store
+from covey.spark.workers import ATTEMPT_S, open_shared_store, reraise_worker_errors, run_in_task
+from covey.store import StagedSegment
 from covey.store.manifest import space_from_json, space_to_json
 
 __all__ = ["find_column_type", "load_subscriptions"]
@@ -337,7 +337,7 @@ def _commit_and_merge(
     elapsed seconds.
     """
     started = time.perf_counter()
-    with Store.open(location) as store:
+    with open_shared_store(location) as store:
         store.lock(ATTEMPT_S)
         manifest = store.commit_staged(
             staged_upserts, staged_removals, label=label, base_version=base_version

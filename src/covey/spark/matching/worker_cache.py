@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import count
 
 from covey.errors import StoreError
+from covey.spark.workers import open_shared_store
 from covey.store import Snapshot, Store
 
 __all__ = [
@@ -114,7 +115,7 @@ def preopen_latest(location: str) -> None:
 @lru_cache(_MAX_OPEN_VERSIONS)
 def _open_store(location: str) -> Store:
     """Return the store; a worker opens it once, so that snapshots share their common segments."""
-    return Store.open(location)
+    return open_shared_store(location)
 
 
 def freeze_gc() -> None:

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from covey._types import JsonObject
 from covey.space import Space
-from covey.spark.workers import ATTEMPT_S, reraise_worker_errors, run_in_task
+from covey.spark.workers import ATTEMPT_S, open_shared_store, reraise_worker_errors, run_in_task
 from covey.store import StagedSegment, Store
 from covey.store.manifest import space_from_json, space_to_json
 from covey.store.segments import SubscriptionBatch
@@ -141,7 +141,7 @@ class _PlaceInZoneTask:
     zone_map: ZoneMap
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        store = Store.open(self.location)
+        store = open_shared_store(self.location)
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 segment = self.staged_segments[number]
@@ -176,7 +176,7 @@ class _BuildZoneTask:
         if not placements:
             return
         placements.sort(key=lambda row: row["file"])  # the same order of segments in all zones
-        store = Store.open(self.location)
+        store = open_shared_store(self.location)
         subscriptions = self._take_zone_subscriptions(store, placements)
         first_zones = np.frombuffer(b"".join(row["first"] for row in placements), _ROW_DTYPE)
         members = ZoneMembers(
@@ -209,7 +209,7 @@ def _commit_zones(
     space: dict[str, Any],
     label: str,
 ) -> dict[str, Any]:
-    with Store.open(location) as store:
+    with open_shared_store(location) as store:
         store.lock(ATTEMPT_S)
         manifest = store.commit_zones(
             zone_map, zone_segments, space_from_json(space), label, base_version

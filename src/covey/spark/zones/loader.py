@@ -17,9 +17,10 @@ from covey.space import Events, Space
 from covey.spark.event_sample import sample_events
 from covey.spark.params import MatcherParams
 from covey.spark.validity import VALIDITY, select_attribute_or_time
+from covey.spark.workers import open_shared_store
 from covey.spark.zones.builder import publish_zones
 from covey.spark.zones.partitioner import ZonePartitioner
-from covey.store import StagedSegment, Store
+from covey.store import StagedSegment
 from covey.store.manifest import combine_spaces, space_to_json
 from covey.zones import ZoneMap, ZoneSample, build_zone_tree
 
@@ -151,7 +152,7 @@ def profile_staged(
         staged_segments: the segments.
         seed: seed of the sample of about `ZONE_SAMPLE_SIZE` subscriptions.
     """
-    random, store = np.random.default_rng(seed), Store.open(location)
+    random, store = np.random.default_rng(seed), open_shared_store(location)
     total = max(1, sum(segment.subscriptions for segment in staged_segments))
     space, names, samples, region_count = base_space, set[str](), [Regions(base_space, 0, {})], 0
     has_several = False

@@ -17,7 +17,7 @@ from covey.geometry import Regions
 from covey.space import Events
 from covey.spark.model_state import ModelState
 from covey.spark.validity import VALIDITY
-from covey.spark.workers import ATTEMPT_S, reraise_worker_errors, run_in_task
+from covey.spark.workers import ATTEMPT_S, open_shared_store, reraise_worker_errors, run_in_task
 from covey.spark.zones.builder import STAGED_SCHEMA, decode_staged, encode_staged
 from covey.spark.zones.partitioner import ZonePartitioner
 from covey.store import Snapshot, StagedSegment, Store
@@ -100,7 +100,7 @@ class _RebuildZoneTask:
     rebalance_plan: RebalanceResult
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        store = Store.open(self.location)
+        store = open_shared_store(self.location)
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 zone = self.rebalance_plan.changed_zones[number]
@@ -122,7 +122,7 @@ def _commit_rebalanced(
     staged_segments: list[StagedSegment],
     label: str,
 ) -> dict[str, Any]:
-    with Store.open(location) as store:
+    with open_shared_store(location) as store:
         store.lock(ATTEMPT_S)
         manifest = store.commit_rezoned(rebalance_plan, staged_segments, label, base_version)
     return {"version": manifest.version, "label": manifest.label}

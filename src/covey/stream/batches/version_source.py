@@ -22,6 +22,7 @@ from covey.spark.matching import (
     open_snapshot,
     preopen_latest,
 )
+from covey.spark.workers import describe_worker
 from covey.store import Snapshot
 from covey.store.storage import open_storage
 from covey.stream.batches.checkpoint import CHECKPOINT_FOLDER, Checkpoint
@@ -93,7 +94,14 @@ class DecidedVersion:
     def open_snapshot(self, zone: int | None = None) -> Snapshot:
         query, batch = get_task_batch()
         checkpoint, decision_log = _open_state_folder(self.state_path)
-        offset_ranges = checkpoint.read_offset_ranges(batch)
+        try:
+            offset_ranges = checkpoint.read_offset_ranges(batch)
+        except StreamError:  # the driver has written this file before it planned the batch
+            raise StreamError(
+                f"{describe_worker()} does not see the files of the stream in {self.state_path}: "
+                "the folder must be on storage that all machines of the cluster share. Set [state] "
+                "path to such a folder, or to a URI such as s3://bucket/alerts"
+            ) from None
         deadline_s = time.monotonic() + _DECISION_TIMEOUT_S
         while (decision := decision_log.find(query, batch, offset_ranges)) is None:
             if time.monotonic() > deadline_s:
