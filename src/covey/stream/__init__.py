@@ -16,6 +16,7 @@ The modules, in the order in which a stream uses them, are:
 - `warm_up`: one small match in the daemon, so that workers inherit the loaded kernels.
 - `kafka_cluster`: covey's own Kafka clients, topic configuration and offset bounds.
 - `topics`: check the topics before Spark starts, and read the starting offsets.
+- `driver_lease`: access of only one driver to the state folder, by a lock or a lease.
 - `startup`: open the store, and continue reading the control topic or rebuild the store from it.
 - `zones`: divide the subscriptions of a stream into zones.
 - `control`: sub-package for the control topic: messages, reader, translation to store changes.

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from covey.errors import CoveyError
-from covey.store.storage import open_storage
+from covey.store.storage import StorageBackend
 from covey.stream.config import StateConfig
 from covey.stream.control.subscriptions import LiveSubscriptions
 
@@ -40,6 +40,7 @@ class MaintenanceThread:
     Args:
         subscriptions: the subscriptions to sync with the control topic and to vacuum.
         state: section `[state]` of the configuration.
+        folder: storage backend of the state folder.
         report_status: function that writes the status; it is called about every five seconds, even
             if no batch runs.
     """
@@ -48,10 +49,11 @@ class MaintenanceThread:
         self,
         subscriptions: LiveSubscriptions,
         state: StateConfig,
+        folder: StorageBackend,
         report_status: Callable[[], None],
     ) -> None:
         self._subscriptions, self._state, self._report_status = subscriptions, state, report_status
-        self._state_folder = open_storage(state.path)
+        self._state_folder = folder
         self._stop_requested = threading.Event()
         self._last_report_s = self._last_save_s = self._last_vacuum_s = time.monotonic()
         self._last_warning_s = float("-inf")

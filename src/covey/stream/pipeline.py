@@ -14,7 +14,6 @@ import threading
 import time
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -24,13 +23,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from covey.errors import CoveyError
 from covey.spark.store_location import to_spark_uri
 from covey.store import BackgroundMerger, Store
-from covey.store.storage import WriterLock, open_storage
+from covey.store.storage import open_storage
 from covey.stream.batches.batch_size import choose_max_events, compute_observed_cost, probe_cost
 from covey.stream.batches.checkpoint import CHECKPOINT_FOLDER, Checkpoint
 from covey.stream.batches.decider import BatchDecider, PendingBatches
 from covey.stream.batches.version_source import DecidedVersion, FixedVersion, PreopenTask
 from covey.stream.config import StreamConfig
 from covey.stream.control.subscriptions import LiveSubscriptions
+from covey.stream.driver_lease import StateFolder
 from covey.stream.events.match_query import MatchQuery, RequiredAttributes
 from covey.stream.events.sinks import build_sink
 from covey.stream.kafka_cluster import KafkaCluster
@@ -54,7 +54,8 @@ _SHUTDOWN_TIMEOUT_S = 60.0
 class Pipeline:
     """One stream: `run` processes batches until `stop` is called.
 
-    On a local file system a lock prevents two pipelines from using the same state folder.
+    A lock prevents two pipelines from using the same state folder; where there are no locks, a
+    lease does.
 
     Args:
         spark: session of the query, made with `SPARK_DEFAULTS`.
@@ -106,49 +107,51 @@ class Pipeline:
         Raises:
             InvalidArgumentError: the Prometheus endpoint or a topic cannot be used.
             SchemaError: settings differ from those with which the store was created.
-            StreamError: Kafka cannot be reached, or the query failed and no batch completed before
-                the deadline of `RetryPolicy`.
+            StreamError: Kafka cannot be reached, the query failed and no batch completed before the
+                deadline of `RetryPolicy`, or another pipeline has the lease of the state folder.
             StoreError: another pipeline has the lock of the state folder.
         """
-        lock = self._acquire_lock()
+        state = StateFolder.acquire(self._config.state.path)
         try:
             self._status.start_prometheus()
             threading.Thread(target=self._preopen_store, name="covey-warm", daemon=True).start()
             subscriptions = open_subscriptions(
-                self._spark, self._config, self._cluster, self._match_query.decoder
+                self._spark, self._config, self._cluster, self._match_query.decoder, state
             )
             maintenance = MaintenanceThread(
-                subscriptions, self._config.state, self._status.write_file
+                subscriptions, self._config.state, state.open(), self._status.write_file
             )
             merger = BackgroundMerger(subscriptions.store)
             try:
-                self._run_with_retries(subscriptions)
+                self._run_with_retries(subscriptions, state)
             finally:
                 maintenance.close()
                 merger.close()
                 subscriptions.close()
                 self._status.write_file(is_last=True)
         finally:
-            if lock is not None:
-                lock.release()
+            state.release()
 
-    def _run_with_retries(self, subscriptions: LiveSubscriptions) -> None:
+    def _run_with_retries(self, subscriptions: LiveSubscriptions, state: StateFolder) -> None:
         retry_policy = RetryPolicy(
             f"{self._config.state.path}/{CHECKPOINT_FOLDER}", self._last_reported_batch
         )
         while not self._stop_requested.is_set():
             try:
-                self._run_query(subscriptions)
+                self._run_query(subscriptions, state)
             except (PySparkException, CoveyError, OSError) as error:
                 if self._stop_requested.is_set():
                     return
+                state.confirm()
                 delay_s = retry_policy.next_delay_s(error, self._last_reported_batch)
                 failure = {"error": summarize_error(error), "retry_in_s": delay_s}
                 _log.warning("the query failed", extra=failure)
                 self._stop_requested.wait(delay_s)
 
-    def _run_query(self, subscriptions: LiveSubscriptions) -> None:
+    def _run_query(self, subscriptions: LiveSubscriptions, state: StateFolder) -> None:
         """Run a query until it fails, `stop` is called, or a version requires further attributes.
+
+        It also ends if another driver has taken over the state folder.
 
         The attributes that workers receive are fixed when a query is planned. So a version that
         requires further attributes needs a new query.
@@ -167,6 +170,8 @@ class Pipeline:
                 if decider.run_ended.wait(_REPORT_INTERVAL_S):
                     break
                 self._report_batches(query, subscriptions)
+                if state.is_lost:
+                    state.confirm()
             if self._stop_requested.is_set():
                 self._await_batch(query, decider.close())
             elif decider.error is not None:
@@ -284,10 +289,3 @@ class Pipeline:
             tasks = self._spark.sparkContext.defaultParallelism
             rows = self._spark.range(0, tasks, 1, tasks)
             rows.mapInArrow(PreopenTask(self._store_location), "id LONG").collect()
-
-    def _acquire_lock(self) -> WriterLock | None:
-        path = open_storage(self._config.state.path).local_path("stream.lock")
-        if path is None:
-            return None
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        return WriterLock(path)

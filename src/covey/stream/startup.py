@@ -34,6 +34,7 @@ from covey.stream.control.purged_subscriptions import find_purged_subscriptions
 from covey.stream.control.reader import ControlTopicReader
 from covey.stream.control.rebuild import rebuild_store
 from covey.stream.control.subscriptions import LiveSubscriptions, format_label, parse_position
+from covey.stream.driver_lease import StateFolder
 from covey.stream.events.decoder import EventDecoder
 from covey.stream.kafka_cluster import KafkaCluster, read_offset_bounds
 from covey.stream.maintenance import CONTROL_POSITION_FILE
@@ -43,6 +44,7 @@ __all__ = ["locate_store", "open_subscriptions"]
 
 _log = logging.getLogger(__name__)
 
+_STORE_FOLDER = "store"
 _MAX_DERIVED_ATTRIBUTES = 32  # Spark computes each of them for every event
 _MERGE_POLICY = TieredMergePolicy(
     min_level_regions=2048
@@ -50,7 +52,11 @@ _MERGE_POLICY = TieredMergePolicy(
 
 
 def open_subscriptions(
-    spark: SparkSession, config: StreamConfig, cluster: KafkaCluster, decoder: EventDecoder
+    spark: SparkSession,
+    config: StreamConfig,
+    cluster: KafkaCluster,
+    decoder: EventDecoder,
+    state: StateFolder,
 ) -> LiveSubscriptions:
     """Open the stream's store; if necessary, create it, rebuild it, or divide it into zones again.
 
@@ -70,7 +76,7 @@ def open_subscriptions(
         with Store.create(location, space, id_kind=IdKind.TEXT, merge_policy=_MERGE_POLICY):
             pass
     dead_letters = DeadLetterProducer(cluster, config.dead_letters.topic)
-    store = Store.open(location, merge_policy=_MERGE_POLICY)
+    store = Store(state.open(_STORE_FOLDER), None, _MERGE_POLICY)
     _check_space(store.space, space, location)
     types = SparkExpressionTypes(
         spark, decoder.schema, store.space.derived, max_attributes=_MAX_DERIVED_ATTRIBUTES
@@ -99,7 +105,7 @@ def open_subscriptions(
     subscriptions = LiveSubscriptions(
         store,
         ControlTopicReader(cluster, topic, position),
-        DecisionLog(open_storage(config.state.path)),
+        DecisionLog(state.open()),
         ChangeTranslator(config.subscriptions.clock_skew_ms, types, space.settings.named_zones),
         dead_letters.send_changes,
         read_ms / 1000,
@@ -117,7 +123,7 @@ def open_subscriptions(
 
 def locate_store(config: StreamConfig) -> str:
     """Return the location of a stream's store."""
-    return f"{config.state.path}/store"
+    return f"{config.state.path}/{_STORE_FOLDER}"
 
 
 def _load_control_position(config: StreamConfig, store: Store) -> tuple[Mapping[int, int], int]:

@@ -26,16 +26,24 @@ from covey._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from covey.store.storage.array_file import MappedArrays, encode_arrays
-    from covey.store.storage.backend import PARTIAL_SUFFIX, FileEntry, StorageBackend
+    from covey.store.storage.backend import (
+        PARTIAL_SUFFIX,
+        AlreadyExistsError,
+        FileEntry,
+        Pieces,
+        StorageBackend,
+    )
     from covey.store.storage.content_store import ContentStore
     from covey.store.storage.location import open_storage
     from covey.store.storage.lock import WriterLock
 
 __all__ = [
     "PARTIAL_SUFFIX",
+    "AlreadyExistsError",
     "ContentStore",
     "FileEntry",
     "MappedArrays",
+    "Pieces",
     "StorageBackend",
     "WriterLock",
     "encode_arrays",
@@ -45,10 +53,12 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
+        "AlreadyExistsError": "backend",
         "ContentStore": "content_store",
         "FileEntry": "backend",
         "MappedArrays": "array_file",
         "PARTIAL_SUFFIX": "backend",
+        "Pieces": "backend",
         "StorageBackend": "backend",
         "WriterLock": "lock",
         "encode_arrays": "array_file",
